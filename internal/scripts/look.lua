@@ -1,0 +1,34 @@
+-- look is the re-check of one wait connection: how long each of its locks has left. It also keeps
+-- the hash fresh that tells operators who waits.
+--
+-- KEYS[1..n]  the locks
+-- KEYS[n+1]   the hash of this client's waiters
+-- ARGV[1]     the hash's TTL in milliseconds; 0: leave the hash alone
+-- ARGV[2]     1: write the hash anew, without what it held before
+-- ARGV[3..]   pairs for the hash: a name, and how many wait for it (0: nobody any more)
+--
+-- Returns for each lock its PTTL: -2 free, -1 without expiry, -3 not a lock (some other type).
+--
+-- The hash is a courtesy: that it cannot be written (out of memory, not allowed, a foreign type)
+-- disturbs nobody's waiting. A key of a foreign type is left alone, its TTL too.
+local n = #KEYS - 1
+local left = {}
+for i = 1, n do
+  local pttl = redis.pcall('PTTL', KEYS[i])
+  if type(pttl) == 'table' then return pttl end
+  if pttl ~= -2 then
+    local kind = redis.pcall('TYPE', KEYS[i])
+    if kind.err then return kind end
+    if kind.ok ~= 'string' then pttl = -3 end
+  end
+  left[i] = pttl
+end
+
+if ARGV[1] ~= '0' and #ARGV > 2 then
+  if ARGV[2] == '1' and redis.pcall('TYPE', KEYS[n + 1]).ok == 'hash' then
+    redis.pcall('DEL', KEYS[n + 1])
+  end
+  local wrote = redis.pcall('HSET', KEYS[n + 1], unpack(ARGV, 3))
+  if type(wrote) == 'number' then redis.pcall('PEXPIRE', KEYS[n + 1], ARGV[1]) end
+end
+return left

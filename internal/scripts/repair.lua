@@ -1,0 +1,17 @@
+-- repair gives a signal back that was taken and not used: it pushes one if the lock is free and no
+-- signal is there. It is sent once for each signal that was taken, never periodically: a push
+-- restarts the timeouts of python-redis-lock's waiters.
+--
+-- KEYS[1]  the lock
+-- KEYS[2]  the signal
+-- ARGV[1]  the signal's TTL in milliseconds
+--
+-- Returns 1 when a signal was pushed, else 0. A signal key of a foreign type is left alone.
+local held = redis.pcall('EXISTS', KEYS[1])
+if type(held) == 'table' then return held end
+if held == 1 then return 0 end
+if redis.pcall('LLEN', KEYS[2]) ~= 0 then return 0 end
+local pushed = redis.pcall('LPUSH', KEYS[2], '1')
+if type(pushed) == 'table' then return pushed end
+redis.pcall('PEXPIRE', KEYS[2], ARGV[1])
+return 1

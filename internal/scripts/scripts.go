@@ -1,0 +1,55 @@
+// Package scripts holds the Lua scripts that change and read locks in Redis. Each file's header
+// says what the script does, what its keys and arguments are and what it returns; docs/wire.md
+// describes the keys.
+package scripts
+
+import (
+	"crypto/sha1"
+	_ "embed" // for the scripts
+	"encoding/hex"
+)
+
+// A Script is one Lua script and the name under which Redis keeps it.
+type Script struct {
+	Name   string // the file's name without .lua
+	Source string // the whole text, as sent with EVAL
+	SHA1   string // what EVALSHA calls it: the text's SHA-1 in lower-case hex
+}
+
+// The scripts. Nothing changes them after the program's start.
+var (
+	Acquire = script("acquire", acquire)
+	Extend  = script("extend", extend)
+	Look    = script("look", look)
+	Owner   = script("owner", owner)
+	Release = script("release", release)
+	Repair  = script("repair", repair)
+	Reset   = script("reset", reset)
+)
+
+var (
+	//go:embed acquire.lua
+	acquire string
+	//go:embed extend.lua
+	extend string
+	//go:embed look.lua
+	look string
+	//go:embed owner.lua
+	owner string
+	//go:embed release.lua
+	release string
+	//go:embed repair.lua
+	repair string
+	//go:embed reset.lua
+	reset string
+)
+
+// All returns every script, in the order of their names.
+func All() []Script {
+	return []Script{Acquire, Extend, Look, Owner, Release, Repair, Reset}
+}
+
+func script(name, source string) Script {
+	sum := sha1.Sum([]byte(source))
+	return Script{Name: name, Source: source, SHA1: hex.EncodeToString(sum[:])}
+}
