@@ -1,0 +1,68 @@
+// Package renewal keeps a set of leases fresh and ends each of them in time when it cannot. It
+// knows no store: it is handed a function that extends a batch of leases, and tells it when.
+//
+// A lease is a [Term] here, because one acquisition is one term and a later one under the same
+// name is another. A [Set] renews its terms in batches from one goroutine and ends those that were
+// lost from timers of their own:
+//
+//	set := renewal.New(extend, &renewal.Options{Ended: report})
+//	defer set.Close(nil)
+//
+//	sent := renewal.Now()          // before the acquire is sent, not when its reply is here
+//	... acquire the lease in the store for 30 s ...
+//	term, err := set.Add(renewal.Config{TTL: 30 * time.Second, Margin: time.Second, Sent: sent})
+//	if err != nil {
+//		... the reply came too late: give the lease back ...
+//	}
+//	select {
+//	case <-term.Done():            // lost: term.Err says why
+//	case <-finished:
+//		if term.End(errDone) { // nothing is renewed from here on
+//			... give the lease back ...
+//		}
+//	}
+//
+// # Time
+//
+// A term is believed in until validUntil = (the instant before the send of the last confirmed
+// acquire or extend) + TTL - margin. The instant is an [Instant], a reading of the monotonic and of
+// the wall clock, and validUntil has passed as soon as either of the two says so: the monotonic
+// clock stands still while a machine sleeps, the wall clock can be set back.
+//
+// A term is renewed min(TTL/3, (TTL-margin)/2) after the send of the last confirmed extend. An
+// attempt may take min(TTL/6, 2 s) and never lasts past validUntil. One that fails is repeated
+// after 20 to 200 ms (less for TTLs under 1.2 s), whatever the error, until validUntil.
+//
+// # Guarantees
+//
+//  1. Only a confirmed extend moves validUntil forward, and only to its own send + TTL - margin. A
+//     confirmation that is processed after validUntil is never a success: the term has expired.
+//  2. A term ends at its validUntil whatever the extend function does, a call that hangs for ever
+//     included. [Term.Valid] is false from that instant on, even where timers are late. A wall
+//     clock that jumped past it (a machine that slept) is noticed within a second or a tenth of the
+//     shortest TTL, whichever is less.
+//  3. After [Term.End] returned no renewal of the term is written. End waits for the end of a write
+//     in progress, never for a reply.
+//  4. A term that the store disowns ends at once, with a cause that is [ErrNotOwner].
+//  5. Each term ends once: Done is closed and Err is set, then Options.Ended is called, once.
+//  6. No function of the user is called while a mutex is held, and no method but End and Close
+//     waits for input or output. Valid takes no lock.
+//  7. A set has one goroutine and two timers, and a timer per term. A live term is kept reachable
+//     by its set; one that has ended is not, save by a batch in flight that carries it.
+//
+// # What it does not promise
+//
+// Guarantee 3, and that End and Close are quick, hold as far as the extend function keeps to its
+// limit and calls written when it should. Against one that does neither End and Close stop waiting
+// after 3 s.
+//
+// Batches go out one after the other. One that hangs holds up all others for its limit, so a term
+// of 100 ms beside one of 30 s may be lost to a hanging connection that it would have survived on
+// its own.
+//
+// Code that runs on after its term ended is not stopped.
+//
+// # Compatibility
+//
+// The package serves package lock of the same module and follows its version.
+package renewal

@@ -1,0 +1,36 @@
+package renewal
+
+import "time"
+
+// A kind says which function of the Options an event is for.
+type kind int
+
+const (
+	nothing kind = iota
+	wasRenewed
+	hasFailed
+	hasEnded
+)
+
+// An event is something to be reported. It is made under the mutex and reported after it was
+// released. The zero event is none.
+type event struct {
+	kind  kind
+	term  *Term
+	until time.Time // of wasRenewed
+	err   error     // of hasFailed and hasEnded
+}
+
+// report calls the observers. The caller must not hold s.mu.
+func (s *Set) report(events ...event) {
+	for _, e := range events {
+		switch {
+		case e.kind == wasRenewed && s.opts.Renewed != nil:
+			s.opts.Renewed(e.term, e.until)
+		case e.kind == hasFailed && s.opts.Failed != nil:
+			s.opts.Failed(e.term, e.err)
+		case e.kind == hasEnded && s.opts.Ended != nil:
+			s.opts.Ended(e.term, e.err)
+		}
+	}
+}

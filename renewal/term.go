@@ -1,0 +1,172 @@
+package renewal
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+	"weak"
+)
+
+// A Config describes a term to [Set.Add].
+type Config struct {
+	TTL       time.Duration // how long the store keeps the lease after each extend
+	Margin    time.Duration // by how much the term ends before the store's; below zero means zero
+	Sent      Instant       // read before the acquire was sent
+	NoRenewal bool          // never extend the term, only end it in time
+	Data      any           // the caller's own, see Term.Data
+}
+
+// A Term is one acquisition of one lease, from [Set.Add] on. It is live until it ends, once, for
+// good, by the first of: [Term.End]; its validUntil passing; the store saying that it is not ours;
+// [Set.Close]. Then Done is closed and Err says why.
+//
+// Most callers watch Done, and ask Valid right before what must not be done without the lease:
+// Done is closed by a timer, which may be late, and Valid looks at the clock. All methods may be
+// called at any time by any number of goroutines. There is no useful zero value.
+type Term struct {
+	set       *Set
+	data      any
+	noRenewal bool
+	done      chan struct{}           // closed under set.mu when the term ends
+	until     atomic.Pointer[Instant] // validUntil; never nil; stored under set.mu, read by anybody
+	err       error                   // why it ended; written before done is closed, read only after
+
+	// The fields below are guarded by set.mu.
+
+	ttl, margin time.Duration
+	timer       *time.Timer // runs to until and calls expire
+	confirmed   Instant     // when the last confirmed acquire or extend was sent
+	failure     error       // of the last renewal; nil once one was confirmed
+	agains      int         // how many Agains there were in a row
+	carrier     *attempt    // the batch that carries the term; then the term is not in the queue
+
+	due   time.Time // when to renew it, while it is queued
+	class int       // where in the queue it is
+	pos   int       // where in its class it is; -1 if it is not queued
+}
+
+// newTerm makes a term and starts its timer. s.mu is held.
+func newTerm(s *Set, c Config, until, now Instant) *Term {
+	t := &Term{
+		set: s, data: c.Data, noRenewal: c.NoRenewal, done: make(chan struct{}),
+		ttl: c.TTL, margin: c.Margin, confirmed: c.Sent, pos: -1,
+	}
+	t.until.Store(&until)
+	// A stopped timer may stay in the runtime's heap until it would have fired, so it must not
+	// keep the term alive. A live one is held by s.live, and s by its ticker.
+	w := weak.Make(t)
+	t.timer = time.AfterFunc(until.left(now), func() {
+		if t := w.Value(); t != nil {
+			t.expire()
+		}
+	})
+	return t
+}
+
+// Data is what [Config] said. It does not block.
+func (t *Term) Data() any { return t.data }
+
+// Done is closed when the term has ended. It is closed at validUntil at the latest, as far as the
+// scheduler and the timers go; see [Term.Valid].
+func (t *Term) Done() <-chan struct{} { return t.done }
+
+// Err is nil until Done is closed, then the cause of the end: the one given to End or Close, or
+// one that is [ErrExpired] or [ErrNotOwner].
+func (t *Term) Err() error {
+	if !t.ended() {
+		return nil
+	}
+	return t.err
+}
+
+// Valid reports whether the term is live and its validUntil is still to come, by both clocks, right
+// now and whatever timers do. It takes no lock and is cheap.
+func (t *Term) Valid() bool {
+	return !t.ended() && t.until.Load().left(t.set.clock()) > 0
+}
+
+// Until is validUntil, the last one if the term has ended. It has a monotonic reading.
+func (t *Term) Until() time.Time { return t.until.Load().Time() }
+
+// TTL is how long the store keeps the lease after the next extend: what [Config] or the last
+// [Term.Retime] said. It does not block on input or output.
+func (t *Term) TTL() time.Duration {
+	t.set.mu.Lock()
+	defer t.set.mu.Unlock()
+	return t.ttl
+}
+
+// ended reports whether done is closed. It takes no lock: a receive from an open channel that
+// nobody sends on does not.
+func (t *Term) ended() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// End ends the term with cause, takes it out of the set, calls Options.Ended, and then, if a batch
+// that carries the term is being written, waits for the end of that write, never for the reply.
+// After it returned no renewal of the term is written, so that a release can be sent.
+//
+// It returns true if this very call ended the term in time. It returns false if the term had ended
+// before, or if its validUntil had passed while its timer was late; the cause is [ErrExpired] then,
+// whatever End was given. In both cases too the write is waited for. A nil cause counts as
+// [context.Canceled].
+func (t *Term) End(cause error) bool {
+	if cause == nil {
+		cause = context.Canceled
+	}
+	t.set.mu.Lock()
+	now := t.set.clock()
+	inTime := !t.ended() && !t.passedLocked(now)
+	e := t.endLocked(now, cause)
+	a := t.carrier
+	t.set.mu.Unlock()
+
+	// A batch is put together, and its terms are marked, under the mutex. So either it was marked
+	// before: a is the batch, and its write is waited for even if it has not begun. Or it was not:
+	// then the term has left the queue, and no later batch can carry it.
+	t.set.report(e)
+	if a != nil {
+		await(a.writeOver)
+	}
+	return inTime
+}
+
+// expire is called by the timer. The deadline may have moved since the timer was set.
+func (t *Term) expire() {
+	t.set.mu.Lock()
+	now := t.set.clock()
+	var e event
+	if left := t.until.Load().left(now); left <= 0 {
+		e = t.endLocked(now, nil)
+	} else if !t.ended() {
+		t.timer.Reset(left)
+	}
+	t.set.mu.Unlock()
+	t.set.report(e)
+}
+
+// endLocked ends a live term and returns what is to be reported; a term that has ended is left as
+// it is. If validUntil has passed that is the cause, and the given one does not count: who was too
+// late must not look as if he had been in time.
+func (t *Term) endLocked(now Instant, cause error) event {
+	if t.ended() {
+		return event{}
+	}
+	if t.passedLocked(now) {
+		cause = because(ErrExpired, t.failure)
+	}
+	t.timer.Stop()
+	t.set.queue.remove(t)
+	delete(t.set.live, t)
+	t.err = cause
+	close(t.done)
+	return event{kind: hasEnded, term: t, err: cause}
+}
+
+// passedLocked reports whether validUntil has passed. It does not say whether the term has ended.
+func (t *Term) passedLocked(now Instant) bool { return t.until.Load().left(now) <= 0 }
