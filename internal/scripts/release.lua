@@ -11,23 +11,24 @@
 -- The lock's DEL comes before the push, so that a Redis out of memory cannot keep a lock held, and
 -- errors of the signal are swallowed after it: the waiters' own look heals them. Before 0, a write
 -- that changes nothing makes a replica answer READONLY instead of what it last heard.
-local owner = redis.pcall('GET', KEYS[1])
+local call = redis.pcall
+local owner = call('GET', KEYS[1])
 if type(owner) == 'table' then return owner end
-local signals = redis.pcall('LLEN', KEYS[2])
+local signals = call('LLEN', KEYS[2])
 local list = type(signals) == 'number'
 
 if owner ~= ARGV[1] then
   if list then
-    local wrote = redis.pcall('LREM', KEYS[2], 0, '')
+    local wrote = call('LREM', KEYS[2], 0, '')
     if type(wrote) == 'table' then return wrote end
   end
   return 0
 end
 
-local gone = redis.pcall('DEL', KEYS[1])
+local gone = call('DEL', KEYS[1])
 if type(gone) == 'table' then return gone end
 if list then
-  if signals == 0 then redis.pcall('LPUSH', KEYS[2], '1') end
-  redis.pcall('PEXPIRE', KEYS[2], ARGV[2])
+  if signals == 0 then call('LPUSH', KEYS[2], '1') end
+  call('PEXPIRE', KEYS[2], ARGV[2])
 end
 return 1

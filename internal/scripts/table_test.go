@@ -236,6 +236,8 @@ func integer(got any) (int64, bool) {
 	case string:
 		n, err := strconv.ParseInt(got, 10, 64)
 		return n, err == nil
+	case []byte:
+		return integer(string(got))
 	}
 	return math.MinInt64, false
 }
