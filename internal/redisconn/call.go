@@ -1,0 +1,84 @@
+package redisconn
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrClosed is the error of a call on a closed line, and of dialling from a closed source.
+var ErrClosed = errors.New("the connection is closed")
+
+// An Error says that a call got no reply, and whether Redis may have executed it all the same.
+type Error struct {
+	Sent bool // the call may have been executed
+	Err  error
+}
+
+// Error returns the text of the cause.
+func (e *Error) Error() string {
+	if e.Sent {
+		return fmt.Sprintf("no reply: %v", e.Err)
+	}
+	return fmt.Sprintf("not sent: %v", e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// A Call is one or more commands that are sent together, in order, and their replies. It is used
+// once. After Do returned with an error its other fields must not be read, nor its commands
+// changed: the call may be under way still.
+type Call struct {
+	Commands []Command
+	Deadline time.Time // when it must have its replies
+	Written  func()    // if not nil, called once: from then on nothing of the call is written
+
+	Replies []any     // one per command; error replies are redis.Error
+	Sent    time.Time // read before the first byte was written
+
+	state callState     // guarded by the line's mu
+	done  chan struct{} // closed when err is set; nil: nobody waits
+	err   error
+	one   [1]Command
+	reply [1]any
+}
+
+type callState int
+
+const (
+	waiting   callState = iota
+	begun               // a driver decides its fate: it may be written from here on
+	abandoned           // its caller left before that: it is never written
+)
+
+// NewCall returns a call of a single command.
+func NewCall(deadline time.Time, cmd Command) *Call {
+	c := &Call{Deadline: deadline}
+	c.one[0] = cmd
+	c.Commands, c.Replies = c.one[:], c.reply[:]
+	return c
+}
+
+// NewBatch returns a call of several commands.
+func NewBatch(deadline time.Time, cmds []Command) *Call {
+	return &Call{Deadline: deadline, Commands: cmds, Replies: make([]any, len(cmds))}
+}
+
+// written tells that nothing of the call is written any more. It is called by the driver of a call
+// that has begun, and else by the call's own caller.
+func (c *Call) written() {
+	if c.Written != nil {
+		c.Written()
+		c.Written = nil
+	}
+}
+
+// finish ends the call. Its caller may go on from here on.
+func (c *Call) finish(err error) {
+	c.written()
+	c.err = err
+	if c.done != nil {
+		close(c.done)
+	}
+}

@@ -1,0 +1,258 @@
+package redisconn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// maxBatch bounds the commands of one write.
+const maxBatch = 1024
+
+// errBehind is the error of a call that was not sent in time, because others were before it.
+var errBehind = fmt.Errorf("%w: others were before it", ErrTimeout)
+
+// handOverLocked gives the drive to the goroutine, once the caller has sent the wake-up that this
+// asks for: not under mu, for which the goroutine would have to wait at once. l.busy is set, and was
+// the caller's.
+func (l *Line) handOverLocked() {
+	if !l.started {
+		l.started = true
+		go l.run() // owned by the line, ended by Close, which waits for done
+	}
+}
+
+// run drives whenever it is handed the drive.
+func (l *Line) run() {
+	defer close(l.done)
+	for range l.wake {
+		l.drive()
+		for l.more(false) {
+			l.drive()
+		}
+	}
+}
+
+// driveOnce drives one batch for a caller and hands what came meanwhile to the goroutine.
+func (l *Line) driveOnce() {
+	l.drive()
+	l.more(true)
+}
+
+// more reports whether there is more to drive; the drive is given up if not, and handed over if it
+// is a caller's.
+func (l *Line) more(inline bool) bool {
+	l.mu.Lock()
+	more := len(l.queue) > 0
+	switch {
+	case !more:
+		l.busy = false
+	case inline:
+		l.handOverLocked()
+	}
+	closed := l.closed
+	l.mu.Unlock()
+	switch {
+	case more && inline:
+		l.wake <- struct{}{} // has room: there is one drive, and it was ours
+	case !more && closed:
+		l.end()
+	}
+	return more
+}
+
+// drive sends one batch and hands out its replies.
+func (l *Line) drive() {
+	err := l.connect()
+	taken, batch, now := l.take(err)
+	if len(batch) > 0 {
+		l.exchange(batch, now)
+	}
+	clear(taken)
+	l.spare = taken[:0]
+}
+
+// connect dials if there is no connection. The calls stay in the queue meanwhile: they have not
+// begun, and can be abandoned.
+func (l *Line) connect() error {
+	if l.link != nil {
+		return nil
+	}
+	deadline, ok := l.patience()
+	if !ok {
+		return nil
+	}
+	link, err := l.port.dial(time.Until(deadline), l.stop)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	closed := l.closed
+	if !closed {
+		l.link = link
+	}
+	l.mu.Unlock()
+	if closed {
+		link.Close() // Close came before it could see this one
+		return ErrClosed
+	}
+	return nil
+}
+
+// patience returns the earliest deadline of the queue; ok is false if all callers have left.
+func (l *Line) patience() (first time.Time, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.queue {
+		if c.state != abandoned && (!ok || c.Deadline.Before(first)) {
+			first, ok = c.Deadline, true
+		}
+	}
+	return first, ok
+}
+
+// take removes calls from the queue, and returns of them the batch that is to be written. Those
+// whose callers left are not in it, nor those whose time is up; and none is if dialErr says why.
+func (l *Line) take(dialErr error) (taken, batch []*Call, now time.Time) {
+	now = time.Now()
+	var failed []*Call
+	l.mu.Lock()
+	if l.closed {
+		dialErr = ErrClosed
+	}
+	if l.link == nil && dialErr == nil { // all had left before the dial; who came since is next
+		l.queue = slices.DeleteFunc(l.queue, func(c *Call) bool { return c.state == abandoned })
+		l.mu.Unlock()
+		return nil, nil, now
+	}
+	taken = l.cutLocked()
+	batch = taken[:0]
+	for _, c := range taken {
+		if c.state == abandoned {
+			continue
+		}
+		c.state = begun
+		if dialErr != nil || !now.Before(c.Deadline) {
+			failed = append(failed, c)
+			continue
+		}
+		c.Sent = now
+		batch = append(batch, c)
+	}
+	l.mu.Unlock()
+	if dialErr == nil {
+		dialErr = errBehind
+	}
+	failAll(failed, &Error{Err: dialErr})
+	return taken, batch, now
+}
+
+// cutLocked removes from the queue as many calls as may go out together.
+func (l *Line) cutLocked() []*Call {
+	n, commands := 0, 0
+	for n < len(l.queue) && commands < maxBatch {
+		commands += len(l.queue[n].Commands)
+		n++
+	}
+	taken := l.queue[:n:n]
+	l.queue = append(l.spare, l.queue[n:]...)
+	return taken
+}
+
+func earliest(calls []*Call) time.Time {
+	first := calls[0].Deadline
+	for _, c := range calls[1:] {
+		if c.Deadline.Before(first) {
+			first = c.Deadline
+		}
+	}
+	return first
+}
+
+// exchange sends the batch and hands out the replies. Everything is under the earliest deadline of
+// the batch: when that has passed, the connection is not worth waiting for.
+func (l *Line) exchange(batch []*Call, now time.Time) {
+	deadline := earliest(batch)
+	l.link.fuse.arm(deadline)
+	err := l.link.write(batch)
+	answered, moved := 0, false
+	for err == nil && answered < len(batch) {
+		c := batch[answered]
+		if err = l.link.receive(c, &moved); err == nil {
+			answered++
+			c.finish(nil)
+		}
+	}
+	err = l.link.disarm(deadline.Sub(now), err)
+	if err != nil || moved {
+		l.disconnect() // before anything is sent again, by whom ever
+	}
+	if answered == len(batch) {
+		return
+	}
+	if l.isClosed() {
+		err = ErrClosed
+	}
+	failAll(batch[answered:], &Error{Sent: true, Err: err})
+}
+
+func (l *Line) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+func (l *Line) disconnect() {
+	l.link.Close()
+	l.mu.Lock()
+	l.link = nil
+	l.mu.Unlock()
+}
+
+// failAll ends calls that get no replies.
+func failAll(calls []*Call, err *Error) {
+	for _, c := range calls {
+		c.finish(err)
+	}
+}
+
+// write writes the commands of all calls.
+func (k *Link) write(batch []*Call) error {
+	for _, c := range batch {
+		for _, cmd := range c.Commands {
+			if err := k.conn.Send(cmd.Name, cmd.Args...); err != nil {
+				return err
+			}
+		}
+	}
+	err := k.conn.Flush()
+	if err != nil {
+		return err
+	}
+	for _, c := range batch {
+		c.written()
+	}
+	return nil
+}
+
+// receive reads the replies of one call. It sets moved if Redis says that this connection is of no
+// use.
+func (k *Link) receive(c *Call, moved *bool) error {
+	for i := range c.Replies {
+		reply, err := k.conn.Receive()
+		if err == nil {
+			c.Replies[i] = reply
+			continue
+		}
+		var refused redis.Error
+		if !errors.As(err, &refused) {
+			return err
+		}
+		c.Replies[i] = refused
+		*moved = *moved || Classify(refused) == Moved
+	}
+	return nil
+}
