@@ -1,0 +1,38 @@
+// Package signal turns blocking reads on many keys of a store into wake-ups for many waiters. It
+// contains what cannot be had without concurrency, and knows nothing of locks: what a name means,
+// and how one asks for it, is the caller's.
+//
+//	w, err := hub.Join(name, signal.Unknown)
+//	for err == nil {
+//		if err = w.Wait(ctx); err == nil { // our turn to ask
+//			got, left := ask(name)
+//			if got {
+//				break
+//			}
+//			w.Taken(left)
+//		}
+//	}
+//	w.Leave(err == nil)
+//
+// The waiters of one name stand in a queue, and only the first, the head, is told to ask. Up to 64
+// names share one connection that blocks in the store on all their signals and on an inbox of its
+// own, through which the hub calls it back when the set of names has changed.
+//
+// # Guarantees
+//
+//  1. A head is told to ask after every signal for its name, however it coincides with an ask under
+//     way: a signal sets a flag that is cleared only before an ask begins, never after.
+//  2. A head is told to ask 1 ms after the expiry that it, or a look of its connection, last saw.
+//  3. A connection looks at all its names once a second, and at once when it was broken or a name is
+//     new to it. A head whose name a look finds free is told to ask. While a connection cannot be
+//     made, its heads are told to ask once a second all the same.
+//  4. A new head is told to ask once, since what its forerunner heard may have been the last signal.
+//  5. A signal that was read and that no ask answered for goes to the next waiter of the name, or
+//     back to the store.
+//  6. An error that concerns one name is not told to the waiters of another.
+//
+// # What it does not promise
+//
+// Signals are hints: being told to ask does not mean that the answer will be yes. Waiters of one
+// name are told in the order in which they joined; nothing is promised about other hubs.
+package signal

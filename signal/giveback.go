@@ -1,0 +1,90 @@
+package signal
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// giveFor is how long the hub tries to give a signal back. Other hubs' waiters look by themselves
+// every second; those of other programs may depend on the signal.
+const giveFor = 30 * time.Second
+
+// A signalBack is one signal that is to be given back.
+type signalBack struct {
+	until time.Time // when the hub stops trying
+}
+
+// giveBackLocked has a signal put back into the store.
+func (h *Hub) giveBackLocked(name string) {
+	if h.over || h.cutOff {
+		return
+	}
+	h.back[name] = &signalBack{time.Now().Add(giveFor)}
+	if !h.giving {
+		h.giving = true
+		h.running++
+		go h.give() // owned by the hub; ends when nothing is left to give, or soon after Stop
+	}
+}
+
+func (h *Hub) give() {
+	defer h.exit()
+	for {
+		name, signal := h.nextBack()
+		if signal == nil {
+			return
+		}
+		err := h.store.GiveBack(name)
+		if err == nil || h.store.Judge(err) != Passes || time.Now().After(signal.until) {
+			h.given(name, signal)
+			continue
+		}
+		if !h.pause() { // stopped, and the store does not answer
+			h.giveUp()
+		}
+	}
+}
+
+// nextBack returns some name whose signal is to be given back. With none, the goroutine has ended.
+func (h *Hub) nextBack() (string, *signalBack) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for name, signal := range h.back {
+		return name, signal
+	}
+	h.giving = false
+	return "", nil
+}
+
+// given forgets the signal. Another one for the same name, read meanwhile, stays.
+func (h *Hub) given(name string, signal *signalBack) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.back[name] == signal {
+		delete(h.back, name)
+	}
+}
+
+// giveUp forgets all signals.
+func (h *Hub) giveUp() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.back)
+}
+
+// pause waits between two attempts, 20 to 200 ms. It returns false at once when the hub is stopped.
+func (h *Hub) pause() bool {
+	return h.sleep(20*time.Millisecond + rand.N(180*time.Millisecond))
+}
+
+// sleep waits for d. It returns false at once when the hub is stopped.
+func (h *Hub) sleep(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-h.stop:
+		return false
+	}
+}

@@ -1,0 +1,183 @@
+package signal
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// ErrClosed is the error of waiting in a hub that was stopped.
+var ErrClosed = errors.New("signal: the hub is closed")
+
+// Options configure a [Hub]. Nil is ready for use. The functions are called on the goroutine of a
+// wait connection, which waits for them, and with no mutex held.
+type Options struct {
+	// Reconnecting is called when a wait connection broke, before another is made.
+	Reconnecting func(err error)
+	// Degraded is called once, when the store refuses blocking reads: from then on waiters depend
+	// on the looks and on their timers.
+	Degraded func(err error)
+}
+
+func (o *Options) reconnecting(err error) {
+	if o != nil && o.Reconnecting != nil {
+		o.Reconnecting(err)
+	}
+}
+
+func (o *Options) degraded(err error) {
+	if o != nil && o.Degraded != nil {
+		o.Degraded(err)
+	}
+}
+
+// A Hub wakes the waiters of one process for the names of one store. It starts its first
+// connection when somebody waits. Its methods may be called from any goroutine.
+type Hub struct {
+	store   Store
+	options *Options
+	stop    chan struct{} // closed by Stop
+	ended   chan struct{} // closed when the hub is closed and its last goroutine has ended
+
+	mu      sync.Mutex // guards the fields below, and those of entries and waiters
+	entries map[string]*entry
+	conns   []*conn
+	born    int // how many connections there ever were: the next one's number
+	stopped bool
+	closed  bool // Close was called
+	cutOff  bool // Close has lost patience
+	running int  // the goroutines of connections, and the one that gives back
+	over    bool // ended is closed
+
+	back   map[string]*signalBack // by name; a new one for every signal
+	giving bool                   // the goroutine that gives back runs
+
+	degraded bool // the store refuses blocking reads
+}
+
+// New returns a hub that waits in store. Nil options are ready for use.
+func New(store Store, o *Options) *Hub {
+	return &Hub{
+		store:   store,
+		options: o,
+		stop:    make(chan struct{}),
+		ended:   make(chan struct{}),
+		entries: make(map[string]*entry),
+		back:    make(map[string]*signalBack),
+	}
+}
+
+// Stop refuses new waiters and ends the waiting of all others with [ErrClosed]. It does not block.
+func (h *Hub) Stop() {
+	h.mu.Lock()
+	if h.stopped {
+		h.mu.Unlock()
+		return
+	}
+	h.stopped = true
+	close(h.stop)
+	var blocked []*conn
+	for _, c := range h.conns {
+		if c.callLocked() {
+			blocked = append(blocked, c)
+		}
+	}
+	h.mu.Unlock()
+	for _, c := range blocked {
+		h.call(c)
+	}
+}
+
+// Close stops the hub, gives back the signals that nobody used and closes the connections. It
+// waits for all that, at most for the limit; then it cuts the connections off and waits for their
+// goroutines, at most for one operation. Waiters should have left before: what they give back later
+// is lost.
+func (h *Hub) Close(limit time.Duration) {
+	h.Stop()
+	h.mu.Lock()
+	h.closed = true
+	h.endLocked()
+	h.mu.Unlock()
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-h.ended:
+	case <-t.C:
+		h.cut()
+		<-h.ended
+	}
+}
+
+// exit is the last thing that one of the hub's goroutines does.
+func (h *Hub) exit() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.running--
+	h.endLocked()
+}
+
+// endLocked ends the hub if it is closed and nothing runs. Nothing can start from then on: while
+// it runs, a goroutine may start another one; waiters may not after this.
+func (h *Hub) endLocked() {
+	if h.closed && h.running == 0 && !h.over {
+		h.over = true
+		close(h.ended)
+	}
+}
+
+// cut closes all connections under their readers, and gives nothing back any more.
+func (h *Hub) cut() {
+	h.mu.Lock()
+	h.cutOff = true
+	clear(h.back)
+	var links []Conn
+	for _, c := range h.conns {
+		if c.link != nil {
+			links = append(links, c.link)
+		}
+	}
+	h.mu.Unlock()
+	for _, link := range links {
+		link.Close()
+	}
+}
+
+// call calls a blocked connection back; nil is none.
+func (h *Hub) call(c *conn) {
+	if c != nil {
+		h.store.Wake(c.number)
+	}
+}
+
+// enterLocked makes the entry of a name and registers it on a connection, which is returned if it
+// is to be called back.
+func (h *Hub) enterLocked(name string) (*entry, *conn) {
+	e := &entry{name: name}
+	e.timer = time.AfterFunc(time.Hour, func() { h.expired(e) })
+	e.timer.Stop()
+	h.entries[name] = e
+	call := h.placeLocked(e)
+	delete(e.conn.register.gone, name)
+	return e, call
+}
+
+// dropLocked forgets an entry.
+func (h *Hub) dropLocked(e *entry) {
+	e.timer.Stop()
+	delete(h.entries, e.name)
+	delete(e.conn.names, e.name)
+	e.conn.register.leftLocked(e.name)
+}
+
+// deliver hands a signal that was read to whom it concerns.
+func (h *Hub) deliver(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.entries[name]
+	if e == nil {
+		h.giveBackLocked(name)
+		return
+	}
+	e.token = true
+	e.askLocked()
+}
