@@ -1,0 +1,169 @@
+package lock
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gomodule/redigo/redis"
+	"github.com/oklog/ulid/v2"
+
+	"github.com/holdfast-go/holdfast/internal/redisconn"
+	"github.com/holdfast-go/holdfast/renewal"
+	"github.com/holdfast-go/holdfast/signal"
+)
+
+// A Client is what the locks of one process share: connections, the waiting and the renewing. A
+// process needs one for each Redis; its methods may be called from any goroutine.
+//
+// Most callers call [Client.Do], which holds a lock while a function runs. [Client.Mutex] names a
+// lock for everything else. [Client.Owner], [Client.Reset] and [Client.ResetAll] are for operators
+// and for cleaning up.
+//
+// It costs Redis one connection for calls, one for renewals once a lease is renewed, and one for
+// each 64 names that somebody waits for. They are its own: a pool given to [New] is asked only how
+// to dial. Close it at the end.
+type Client struct {
+	store    *store
+	waits    *waitStore
+	hub      *signal.Hub
+	leases   *renewal.Set
+	janitor  *janitor
+	settings settings
+	hooks    Hooks
+	keep     bool // leave held keys to expire on Close
+
+	calls    gate // the calls under way
+	fns      gate // the functions that Do runs
+	refusing sync.Once
+	closing  chan struct{} // closed when calls are refused
+	once     sync.Once
+	closed   chan struct{} // closed when Close is done
+}
+
+// New returns a client for the Redis that the pool dials: with its TLS, its password and so on. No
+// connection of the pool is used. Nil options are ready for use. It does no I/O; the errors are all
+// [ErrInvalid].
+func New(pool *redis.Pool, o *Options) (*Client, error) {
+	dial, err := redisconn.PoolDial(pool)
+	if err != nil {
+		return nil, invalid("%w", err)
+	}
+	return open(dial, o)
+}
+
+// Open returns a client for the Redis that a URL names:
+//
+//	redis://[[user]:password@]host[:port][/db]
+//	rediss://[[user]:password@]host[:port][/db]           over TLS
+//	unix://[[user]:password@]/path/of/socket[?db=n]
+//
+// Nil options are ready for use. It does no I/O; the errors are all [ErrInvalid], and none repeats
+// any part of the URL.
+func Open(url string, o *Options) (*Client, error) {
+	dial, err := redisconn.ParseURL(url, operationLimit)
+	if err != nil {
+		return nil, invalid("%w", err)
+	}
+	return open(dial, o)
+}
+
+func open(dial redisconn.DialFunc, o *Options) (*Client, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	id, err := ulid.New(ulid.Now(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("lock: no randomness for the client's id: %w", err)
+	}
+	c := &Client{
+		store:    newStore(dial, o.prefix(), o.label(), id.String()),
+		settings: o.settings(),
+		hooks:    o.hooks(),
+		keep:     o.keepOnClose(),
+		closing:  make(chan struct{}),
+		closed:   make(chan struct{}),
+	}
+	c.waits = newWaitStore(c.store)
+	c.janitor = newJanitor(c.store)
+	c.hub = signal.New(c.waits, &signal.Options{
+		Reconnecting: func(err error) { tell(c.hooks.Reconnecting, ReconnectingInfo{err}) },
+		Degraded:     func(err error) { tell(c.hooks.Degraded, DegradedInfo{err}) },
+	})
+	c.leases = renewal.New(c.extend, &renewal.Options{
+		Renewed: renewed,
+		Failed:  renewalFailed,
+		Ended:   ended,
+	})
+	return c, nil
+}
+
+// Mutex returns the lock of this name, with the client's options. It does no I/O; what is wrong with
+// the name shows at the first call.
+func (c *Client) Mutex(name string) *Mutex { return c.MutexWith(name, nil) }
+
+// MutexWith is [Client.Mutex] with options of its own for this lock; nil is none.
+func (c *Client) MutexWith(name string, o *MutexOptions) *Mutex {
+	s, err := c.settings.with(o)
+	return &Mutex{client: c, name: name, settings: s, err: errors.Join(checkName(name), err)}
+}
+
+// Do runs fn while holding the lock of this name; see [Mutex.Do].
+func (c *Client) Do(ctx context.Context, name string, fn func(ctx context.Context) error) error {
+	return c.Mutex(name).Do(ctx, fn)
+}
+
+// enter begins a call. Each successful one is followed by c.calls.leave.
+func (c *Client) enter(ctx context.Context) error {
+	if ctx == nil {
+		return invalid("the context is nil: pass context.Background()")
+	}
+	if !c.calls.enter() {
+		return ErrClosed
+	}
+	return nil
+}
+
+// A gate counts those inside, lets nobody in any more once it is shut, and tells when it is empty.
+// Its zero value is open.
+type gate struct {
+	mu     sync.Mutex // guards the fields below
+	inside int
+	shut   bool
+	empty  chan struct{} // made by close; closed when shut and nobody is inside
+}
+
+func (g *gate) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut {
+		return false
+	}
+	g.inside++
+	return true
+}
+
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inside--
+	if g.shut && g.inside == 0 {
+		close(g.empty)
+	}
+}
+
+// close shuts the gate and returns a channel that is closed when nobody is inside.
+func (g *gate) close() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.shut {
+		g.shut = true
+		g.empty = make(chan struct{})
+		if g.inside == 0 {
+			close(g.empty)
+		}
+	}
+	return g.empty
+}

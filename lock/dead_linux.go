@@ -1,0 +1,62 @@
+package lock
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	canTellDead = true
+	// ticks is USER_HZ, in which /proc counts; it is the same on every Linux.
+	ticks = 100
+	// startSlack is how exact a process's start can be told.
+	startSlack = 100 * time.Millisecond
+)
+
+// dead reports whether the process that took a lock at since is gone: there is none with its id, it
+// is a zombie, or the one there began later. In doubt it lives.
+func dead(pid int, since time.Time) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	if err != nil {
+		return false
+	}
+	// The command's name is in parentheses and may contain anything; see proc_pid_stat(5).
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 20 {
+		return false
+	}
+	if state := fields[0]; state == "Z" || state == "X" {
+		return true
+	}
+	start, err := strconv.ParseInt(fields[19], 10, 64)
+	booted, ok := bootTime()
+	if err != nil || !ok {
+		return false
+	}
+	began := booted.Add(time.Duration(start) * time.Second / ticks)
+	return began.After(since.Add(startSlack))
+}
+
+// bootTime returns when the machine started, by today's clock.
+func bootTime() (time.Time, bool) {
+	uptime, err := os.ReadFile("/proc/uptime")
+	now := time.Now()
+	if err != nil {
+		return time.Time{}, false
+	}
+	first, _, _ := strings.Cut(string(uptime), " ")
+	seconds, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return now.Add(-time.Duration(seconds * float64(time.Second))), true
+}

@@ -1,0 +1,50 @@
+// Package lock holds locks in Redis: for jobs on several hosts that must run once at a time, and
+// that keep their lock for as long as they run and not much longer if they die.
+//
+// Waiters block in Redis and do not poll. A held lock renews itself; its holder is told before
+// anybody else can get it. Anybody can ask who holds a lock, and a restarted program can clean up
+// after the one before it. The wire format is that of python-redis-lock, so that Go and Python
+// programs share locks.
+//
+//	c, err := lock.Open("redis://localhost:6379/0", nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close()
+//	return c.Do(ctx, "reports:nightly", func(ctx context.Context) error {
+//		return build(ctx) // ctx ends, with a cause that Is ErrLost, if the lease is lost
+//	})
+//
+// A [Client] is what the locks of a process share, a [Mutex] is a name with settings, a [Lease] is
+// one acquisition.
+//
+// # Guarantees
+//
+//  1. At most one valid lease per name at a time, as long as Redis keeps its memory and clocks run
+//     at nearly the same rate.
+//  2. A lease ends, and its context with it, before anybody else can get the lock, if Redis is gone,
+//     hangs, or loses replies. After a pause of the process [Lease.Valid] is false at once. If the
+//     key itself is taken away, a lease that is renewed learns of it at its next renewal.
+//  3. A waiter gets the lock within one handover of a release, within 5 ms and a round trip of the
+//     expiry of a holder that it has seen, and within a second and one operation limit (2 s) of any
+//     accident, while Redis answers.
+//  4. An acquire whose outcome is not known is cleaned up, and the error Is [ErrUnknown].
+//  5. [Lease.Unlock] works with a dead context, repeatedly, and when Redis is out of memory, and
+//     tells apart: released, was not held any more, not known.
+//  6. A client costs Redis one connection for calls, one for renewals and one for each 64 names
+//     waited for. A held lease costs no goroutine.
+//  7. Nothing that is not a lock is changed, whatever its key is called.
+//
+// # What it does not promise
+//
+// One Redis is the judge. If it loses its memory (a restart without persistence, an eviction, a
+// failover before replication, a clock stepped forward) the lock is lost, and until its holder
+// learns of it there can be two. No lock stops code that goes on after its context has ended; pass
+// [Lease.Fence] to the resource and let that refuse smaller tokens than it has seen. Waiters of
+// different processes get the lock in no particular order.
+//
+// # Compatibility
+//
+// Redis 6.0 and later, and Valkey. python-redis-lock 4.x on the same keys, in both directions; its
+// own renewal gives up at the first error, unnoticed, which holdfast cannot mend.
+package lock

@@ -1,0 +1,152 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/redisconn"
+	"github.com/holdfast-go/holdfast/renewal"
+)
+
+// Extend makes ttl the lease's TTL, counted from now, for later renewals too: 50 ms to 24 h, and
+// longer than the lease's margin, else the error Is [ErrInvalid] and nothing was sent.
+//
+// A longer TTL counts when Redis has confirmed it. A shorter one ends the lease that much earlier at
+// once, whatever Extend returns; the key itself runs down to it, so after a crash it may stay until
+// the old TTL is over.
+//
+// It blocks for one round trip, after a network error for a second one, at most for two operation
+// limits of 2 s and no longer than until ctx ends. The error Is [ErrLost] if the lease has ended,
+// with the cause, and [ErrUnknown] if no reply came: then the next renewal brings the new TTL.
+func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
+	defer runtime.KeepAlive(l)
+	h := l.hold
+	margin, err := h.checkExtend(ctx, ttl)
+	if err != nil {
+		return err
+	}
+	h.lengthen(ttl)
+	sent := h.term.Retime(ttl, margin)
+	answer, err := h.sendExtend(ctx, ttl)
+	if broken(err) && ctx.Err() == nil {
+		sent = renewal.Now()
+		answer, err = h.sendExtend(ctx, ttl)
+	}
+	if err == nil {
+		err = h.learn(answer)
+	}
+	var other *otherOwner
+	switch {
+	case errors.As(err, &other):
+		h.term.End(err)
+	case err != nil:
+		return explain("extend", h.name, err)
+	default:
+		_ = h.term.Confirm(sent, ttl, margin) // its error is the term's
+	}
+	return lost(h.name, h.term.Err())
+}
+
+func (h *hold) checkExtend(ctx context.Context, ttl time.Duration) (margin time.Duration, err error) {
+	if ctx == nil {
+		return 0, invalid("the context is nil: pass context.Background()")
+	}
+	if err := checkTTL(ttl); err != nil {
+		return 0, err
+	}
+	margin = h.settings.marginFor(ttl)
+	if err := checkMargin(margin, ttl); err != nil {
+		return 0, err
+	}
+	return margin, lost(h.name, h.term.Err())
+}
+
+// lengthen takes note of the longest TTL that the lease asks for.
+func (h *hold) lengthen(ttl time.Duration) {
+	for {
+		old := h.longest.Load()
+		if int64(ttl) <= old || h.longest.CompareAndSwap(old, int64(ttl)) {
+			return
+		}
+	}
+}
+
+func (h *hold) sendExtend(ctx context.Context, ttl time.Duration) (extended, error) {
+	return h.client.store.extend(ctx, h.name, h.id, ttl, h.mayStay())
+}
+
+// mayStay returns the longest PTTL, in milliseconds, that an extend is to leave alone.
+func (h *hold) mayStay() int64 {
+	if h.beyond.Load() {
+		return millis(time.Duration(h.longest.Load()))
+	}
+	return anyPTTL
+}
+
+// learn draws from the answer to an extend what it says of the lease. The error is an *otherOwner if
+// it is not ours.
+func (h *hold) learn(answer extended) error {
+	if !answer.ours {
+		return notOwner(h.name, answer.owner)
+	}
+	// A key that outlives everything we asked for was changed by somebody, or the server's clock was
+	// set back: after a crash it would block the lock for as long.
+	h.beyond.Store(answer.pttl > millis(time.Duration(h.longest.Load()))+1000)
+	return nil
+}
+
+// notOwner returns the error of a lease that is somebody else's now, or nobody's.
+func notOwner(name, value string) error {
+	return &otherOwner{owner: parseOwner(name, value, -1).anonymous(), free: value == ""}
+}
+
+// extend is what the renewal calls to extend a batch.
+func (c *Client) extend(batch []renewal.Request, limit time.Duration, written func()) []renewal.Result {
+	sets := make([]scriptArgs, len(batch))
+	for i, r := range batch {
+		h := r.Term.Data().(*hold)
+		sets[i] = c.store.extendArgs(h.name, h.id, r.TTL, h.mayStay())
+	}
+	results := make([]renewal.Result, len(batch))
+	replies, err := c.store.extendAll(sets, limit, written)
+	for i, r := range batch {
+		if err != nil {
+			results[i].Err = err
+			continue
+		}
+		results[i] = r.Term.Data().(*hold).renewalResult(replies[i])
+	}
+	return results
+}
+
+// renewalResult says what a reply to a renewal means.
+func (h *hold) renewalResult(reply any) renewal.Result {
+	if err, ok := reply.(redis.Error); ok {
+		if redisconn.Classify(err) == redisconn.NoScript {
+			return renewal.Result{Outcome: renewal.Again}
+		}
+		return renewal.Result{Err: err}
+	}
+	answer, err := parseExtended(reply)
+	if err != nil {
+		return renewal.Result{Err: err}
+	}
+	if err := h.learn(answer); err != nil {
+		return renewal.Result{Outcome: renewal.NotOwner, Err: err}
+	}
+	return renewal.Result{Outcome: renewal.Renewed}
+}
+
+func renewed(t *renewal.Term, until time.Time) {
+	h := t.Data().(*hold)
+	tell(h.client.hooks.Renewed, RenewedInfo{h.name, until})
+}
+
+func renewalFailed(t *renewal.Term, err error) {
+	h := t.Data().(*hold)
+	tell(h.client.hooks.RenewalFailed, RenewalFailedInfo{h.name, err, t.Until()})
+}

@@ -1,0 +1,162 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Bad input gets an error that names the value, before anything is sent.
+func TestBadOptions(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 513)
+	for what, test := range map[string]struct {
+		options lock.Options
+		names   string // what the error must name
+	}{
+		"TTL too short":          {lock.Options{TTL: 49 * time.Millisecond}, "49ms"},
+		"TTL too long":           {lock.Options{TTL: 24*time.Hour + 1}, "24h0m0.000000001s"},
+		"TTL negative":           {lock.Options{TTL: -1}, "-1ns"},
+		"margin of the TTL":      {lock.Options{TTL: time.Second, Margin: time.Second}, "1s"},
+		"margin over the TTL":    {lock.Options{Margin: time.Minute}, "1m0s"},
+		"margin negative":        {lock.Options{Margin: -time.Second}, "-1s"},
+		"label too long":         {lock.Options{Label: long}, "513"},
+		"label not ASCII":        {lock.Options{Label: "häuser"}, "häuser"},
+		"label not printable":    {lock.Options{Label: "a\nb"}, `a\nb`},
+		"label with braces":      {lock.Options{Label: "a{b}"}, "a{b}"},
+		"label like a default":   {lock.Options{Label: "importer:1"}, "importer:1"},
+		"label just a number":    {lock.Options{Label: ":1"}, ":1"},
+		"prefix with lock:":      {lock.Options{Prefix: "app:lock:"}, "app:lock:"},
+		"prefix like our keys":   {lock.Options{Prefix: "lock-signal:"}, "lock-signal:"},
+		"prefix not UTF-8":       {lock.Options{Prefix: "\xff"}, `\xff`},
+		"prefix not printable":   {lock.Options{Prefix: "a\x00"}, `a\x00`},
+		"prefix too long":        {lock.Options{Prefix: long}, "513"},
+		"prefix of control char": {lock.Options{Prefix: "\x7f"}, `\x7f`},
+	} {
+		c, err := lock.Open("redis://127.0.0.1:1", &test.options)
+		if c != nil || !errors.Is(err, lock.ErrInvalid) || !strings.Contains(err.Error(), test.names) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestBadPool(t *testing.T) {
+	t.Parallel()
+	for what, pool := range map[string]*redis.Pool{"nil": nil, "empty": {}} {
+		if c, err := lock.New(pool, nil); c != nil || !errors.Is(err, lock.ErrInvalid) {
+			t.Errorf("%s pool: %v", what, err)
+		}
+	}
+}
+
+func TestBadURL(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"", "localhost:6379", "http://localhost", "redis://", "redis://:s3cret@host:port/0",
+		"redis://user:s3cret@host/zero", "redis://host?pass=s3cret", "unix://host/s3cret",
+		"redis://s3cret@host", "redis://user:s3c/ret@host", "redis://user:s3c#ret@host",
+		"redis://user:%zzs3cret@host", "unix:///run/redis.sock?db=s3cret", "redis://h:6379/-1",
+	} {
+		_, err := lock.Open(url, nil)
+		if !errors.Is(err, lock.ErrInvalid) {
+			t.Errorf("Open(%q): %v", url, err)
+		} else if strings.Contains(err.Error(), "s3c") {
+			t.Errorf("Open(%q) gives the password away: %v", url, err)
+		}
+	}
+}
+
+func TestBadNamesAndArguments(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := open(t, s, nil)
+	lease := acquire(t, c.Mutex("good"))
+	before := total(s.CommandCounts(t))
+	var nilCtx context.Context
+	bad := map[string]error{
+		"TTL of a mutex":    errOf(c.MutexWith("x", &lock.MutexOptions{TTL: 1}).Lock(soon(t))),
+		"margin of a mutex": errOf(c.MutexWith("x", &lock.MutexOptions{Margin: time.Hour}).Lock(soon(t))),
+		"label of a mutex":  errOf(c.MutexWith("x", &lock.MutexOptions{Label: "h:1"}).TryLock(soon(t))),
+		"Lock nil ctx":      errOf(c.Mutex("x").Lock(nilCtx)),
+		"TryLock nil ctx":   errOf(c.Mutex("x").TryLock(nilCtx)),
+		"Do nil ctx":        c.Do(nilCtx, "x", func(context.Context) error { return nil }),
+		"Do nil fn":         c.Do(soon(t), "x", nil),
+		"Owner nil ctx":     errOf(c.Owner(nilCtx, "x")),
+		"ResetAll nil ctx":  errOf(c.ResetAll(nilCtx, lock.Filter{All: true})),
+		"Shutdown nil ctx":  c.Shutdown(nilCtx),
+		"Unlock nil ctx":    lease.Unlock(nilCtx),
+		"Extend nil ctx":    lease.Extend(nilCtx, time.Minute),
+		"Extend zero":       lease.Extend(soon(t), 0),
+		"Extend negative":   lease.Extend(soon(t), -time.Second),
+		"Extend too long":   lease.Extend(soon(t), 25*time.Hour),
+		"Extend too short":  lease.Extend(soon(t), 49*time.Millisecond),
+		"empty filter":      errOf(c.ResetAll(soon(t), lock.Filter{})),
+		"all but":           errOf(c.ResetAll(soon(t), lock.Filter{All: true, Label: "x"})),
+		"negative age":      errOf(c.ResetAll(soon(t), lock.Filter{OlderThan: -1})),
+		"dead anywhere":     errOf(c.ResetAll(soon(t), lock.Filter{DeadHere: true})),
+		"pattern not UTF-8": errOf(c.ResetAll(soon(t), lock.Filter{Name: "\xff"})),
+	}
+	for _, name := range []string{
+		"", strings.Repeat("x", 513), "a\xffb", "tab\tin", "nul\x00", "line\n", "c1\u0085",
+	} {
+		bad["Lock "+name] = errOf(c.Mutex(name).Lock(soon(t)))
+		bad["TryLock "+name] = errOf(c.Mutex(name).TryLock(soon(t)))
+		bad["Do "+name] = c.Do(soon(t), name, func(context.Context) error { return nil })
+		bad["Owner "+name] = errOf(c.Owner(soon(t), name))
+		_, _, bad["Reset "+name] = c.Reset(soon(t), name)
+	}
+	for what, err := range bad {
+		if !errors.Is(err, lock.ErrInvalid) {
+			t.Errorf("%.40q: %v", what, err)
+		}
+	}
+	if after := total(s.CommandCounts(t)); after != before+1 { // the INFO that counts
+		t.Errorf("%d commands were sent", after-before-1)
+	}
+	unlock(t, lease)
+}
+
+// A margin that was chosen stays when the TTL changes, so Extend refuses to leave nothing of it.
+func TestExtendRefusesTheMargin(t *testing.T) {
+	t.Parallel()
+	c := open(t, redistest.Shared(t), nil)
+	m := c.MutexWith(redistest.Name(t), &lock.MutexOptions{TTL: 10 * time.Second, Margin: 5 * time.Second})
+	lease := acquire(t, m)
+	defer unlock(t, lease)
+	if err := lease.Extend(soon(t), 5*time.Second); !errors.Is(err, lock.ErrInvalid) {
+		t.Errorf("Extend to the margin: %v", err)
+	}
+	if !lease.Valid() {
+		t.Error("a refused Extend ended the lease")
+	}
+}
+
+func total(counts map[string]int) int {
+	n := 0
+	for command, count := range counts {
+		if !strings.HasPrefix(command, "client") && command != "auth" && command != "select" {
+			n += count
+		}
+	}
+	return n
+}
+
+// What is allowed at the edge works.
+func TestOddButGoodNames(t *testing.T) {
+	t.Parallel()
+	c := open(t, redistest.Shared(t), &lock.Options{Prefix: redistest.Name(t) + "[*]:"})
+	for _, name := range []string{
+		strings.Repeat("x", 512), "日本語", "a b", "lock:x", "{tag}x", "*?[", `"`, "redis.call('FLUSHALL')",
+	} {
+		for range 2 {
+			unlock(t, acquire(t, c.Mutex(name)))
+		}
+	}
+}

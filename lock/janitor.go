@@ -1,0 +1,146 @@
+package lock
+
+import (
+	"sync"
+	"time"
+)
+
+// A janitor releases, in the background, locks that may be held under ids that nobody uses: after an
+// acquire or a release whose outcome is not known. It tries each until Redis answered, or until the
+// key must have expired. One goroutine does it all, and lives while there is something to do.
+type janitor struct {
+	store *store
+	stop  chan struct{} // closed by close
+	kick  chan struct{} // one slot: a task came that may be due earlier
+
+	running sync.WaitGroup
+
+	mu      sync.Mutex // guards the fields below
+	tasks   []task
+	busy    bool // the goroutine runs
+	stopped bool
+}
+
+// A task is one lock to release.
+type task struct {
+	lockRef
+	due   time.Time
+	until time.Time // when the key has expired by itself
+}
+
+func newJanitor(s *store) *janitor {
+	return &janitor{store: s, stop: make(chan struct{}), kick: make(chan struct{}, 1)}
+}
+
+// add has a lock released at due. It does not block. What is added after close is dropped: the key
+// expires.
+func (j *janitor) add(ref lockRef, due, until time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.stopped {
+		return
+	}
+	j.tasks = append(j.tasks, task{ref, due, until})
+	if !j.busy {
+		j.busy = true
+		j.running.Add(1)
+		go j.run() // owned by the janitor; ends with the last task or soon after close, which waits
+		return
+	}
+	select {
+	case j.kick <- struct{}{}:
+	default:
+	}
+}
+
+// close lets every task be tried once more, now, and waits for that: at most one operation limit.
+func (j *janitor) close() {
+	j.mu.Lock()
+	if !j.stopped {
+		j.stopped = true
+		close(j.stop)
+	}
+	j.mu.Unlock()
+	j.running.Wait()
+}
+
+func (j *janitor) run() {
+	defer j.running.Done()
+	for {
+		due, next, more := j.take()
+		if len(due) > 0 {
+			j.release(due)
+			continue
+		}
+		if !more {
+			return
+		}
+		j.sleep(time.Until(next))
+	}
+}
+
+// take removes the tasks that are due, all of them once the janitor is stopped. Without any it
+// returns when the next is, or that there is no more, and then the goroutine has ended.
+func (j *janitor) take() (due []task, next time.Time, more bool) {
+	now := time.Now()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	rest := j.tasks[:0]
+	for _, t := range j.tasks {
+		switch {
+		case now.After(t.until):
+		case len(due) < batchSize && (j.stopped || !t.due.After(now)):
+			due = append(due, t)
+		default:
+			if next.IsZero() || t.due.Before(next) {
+				next = t.due
+			}
+			rest = append(rest, t)
+		}
+	}
+	clear(j.tasks[len(rest):])
+	j.tasks = rest
+	j.busy = len(due)+len(rest) > 0
+	return due, next, len(rest) > 0
+}
+
+// retryEvery is how long a task waits after a failure.
+const retryEvery = 200 * time.Millisecond
+
+// release does the tasks. Those that fail come again. Those that found nothing end with a repair: a
+// signal may have been consumed for the sake of the lock.
+func (j *janitor) release(tasks []task) {
+	refs := make([]lockRef, len(tasks))
+	for i, t := range tasks {
+		refs[i] = t.lockRef
+	}
+	deadline := limitFromNow()
+	released, errs := j.store.releaseAll(deadline, refs)
+	var free []string
+	j.mu.Lock()
+	for i, t := range tasks {
+		switch {
+		case errs[i] == nil && !released[i]:
+			free = append(free, t.name)
+		case errs[i] != nil && repeatable(errs[i]) && !j.stopped:
+			t.due = time.Now().Add(retryEvery)
+			j.tasks = append(j.tasks, t)
+		case j.stopped && broken(errs[i]):
+			j.tasks = nil // Redis does not answer: the others would only wait for it, too
+		}
+	}
+	j.mu.Unlock()
+	if len(free) > 0 {
+		j.store.repairAll(deadline, free)
+	}
+}
+
+func (j *janitor) sleep(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-j.kick:
+	case <-j.stop:
+	}
+}

@@ -1,0 +1,182 @@
+package lock
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+	"weak"
+
+	"github.com/holdfast-go/holdfast/renewal"
+)
+
+// A Lease is one acquisition of a lock. It is valid from Lock or TryLock until the first of: Unlock;
+// its loss; Close of the client. It is a value to hand around: whoever has it may use it, from any
+// goroutine. Once it has ended it stays so.
+//
+// While it is held the client renews it, unless NoRenewal was chosen. It is lost, and its context
+// ends, when no renewal succeeded in time (before anybody else can get the lock), or when Redis says
+// that somebody else or nobody holds the lock.
+//
+// A program that drops a lease without Unlock loses it: once the garbage collector finds neither it
+// nor a context made by it reachable, it is not renewed any more, and Hooks.Leaked is called. A
+// parent context that can be cancelled holds such a context until its cancel function is called;
+// the channel of Done alone holds nothing.
+type Lease struct {
+	hold    *hold
+	cleanup runtime.Cleanup
+}
+
+// A hold is what the client keeps of a lease: without a way back to it, so that one that the program
+// dropped can be noticed.
+type hold struct {
+	client   *Client
+	term     *renewal.Term // set before the lease is handed out; callbacks have their own
+	name     string
+	id       string
+	fence    int64
+	settings settings
+	twice    bool         // an earlier acquire of this id may be executed late
+	inDo     atomic.Bool  // Do releases it
+	closeAt  time.Time    // when Close releases it; Close's own
+	longest  atomic.Int64 // the longest TTL that the lease has asked for
+	// beyond: the key's PTTL was seen beyond the longest TTL that the lease asked for. Only then are
+	// extends told to cut it: one that is late must never cut what a later one has set.
+	beyond atomic.Bool
+
+	mu       sync.Mutex // guards the fields below
+	contexts map[weak.Pointer[leaseContext]]struct{}
+	prune    int  // at so many contexts those that are gone are looked for
+	ended    bool // contexts were told
+	unlock   *unlocking
+}
+
+// An unlocking is the one release of a lease, for whoever calls Unlock.
+type unlocking struct {
+	done chan struct{}
+	err  error // set before done is closed
+}
+
+func newLease(h *hold, term *renewal.Term) *Lease {
+	h.term = term
+	l := &Lease{hold: h}
+	l.cleanup = runtime.AddCleanup(l, leaked, h)
+	return l
+}
+
+// errLeaked is why a lease ended that the program dropped.
+var errLeaked = &leakedError{}
+
+type leakedError struct{}
+
+func (*leakedError) Error() string { return "the program dropped it without Unlock" }
+
+// leaked is called when a lease, and every context of it, has become unreachable.
+func leaked(h *hold) {
+	if h.term.End(errLeaked) {
+		tell(h.client.hooks.Leaked, LeakedInfo{h.name})
+	}
+}
+
+// ID returns the owner id, whole. Whoever knows it can release the lock.
+func (l *Lease) ID() string { return l.hold.id }
+
+// Name returns the lock's name.
+func (l *Lease) Name() string { return l.hold.name }
+
+// Fence returns the fencing token: greater for every later lease of this name, as long as Redis keeps
+// its memory or the server's clock does not step back. Pass it to the resource that the lock guards,
+// and let that refuse a token smaller than one it has seen: nothing else stops a holder that was
+// paused and does not know that its lease has ended.
+func (l *Lease) Fence() int64 { return l.hold.fence }
+
+// Valid reports whether the lease is held at this moment, by this machine's clocks; it does no I/O.
+// It is exact where the context may be late, after a pause of the process. Call it right before a
+// write that must not happen without the lock.
+func (l *Lease) Valid() bool {
+	defer runtime.KeepAlive(l)
+	return l.hold.term.Valid()
+}
+
+// Deadline returns when the lease ends if it is not renewed again.
+func (l *Lease) Deadline() time.Time { return l.hold.term.Until() }
+
+// Done returns a channel that is closed when the lease has ended.
+func (l *Lease) Done() <-chan struct{} { return l.hold.term.Done() }
+
+// Err returns nil while the lease is held. Then it says how it ended: [ErrReleased], or a
+// [*LostError], which Is [ErrLost]; after Close of the client that one Is [ErrClosed] too.
+func (l *Lease) Err() error { return lost(l.hold.name, l.hold.term.Err()) }
+
+// Context returns a context that ends with the lease, or with parent, or when cancel is called. Its
+// cause (context.Cause) is [Lease.Err] in the first case. It does not have the lease's deadline as
+// its own, since that moves. Call cancel when the context is not needed any more.
+func (l *Lease) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
+	inner, stop := context.WithCancelCause(parent)
+	lc := &leaseContext{Context: inner, lease: l, stop: stop}
+	if !l.hold.attach(lc) {
+		stop(l.Err())
+	}
+	return lc, lc.cancel
+}
+
+// A leaseContext keeps its lease reachable. The hold refers to it weakly, so that a program that
+// dropped both is noticed; contexts derived from it refer to it, and count as uses of the lease.
+type leaseContext struct {
+	context.Context
+	lease *Lease
+	stop  context.CancelCauseFunc
+}
+
+func (c *leaseContext) cancel() {
+	c.stop(nil)
+	c.lease.hold.detach(c)
+}
+
+// attach has a context told of the lease's end. It returns false if that has been.
+func (h *hold) attach(c *leaseContext) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended {
+		return false
+	}
+	if h.contexts == nil {
+		h.contexts = make(map[weak.Pointer[leaseContext]]struct{})
+	}
+	h.contexts[weak.Make(c)] = struct{}{}
+	if len(h.contexts) > h.prune {
+		for p := range h.contexts {
+			if p.Value() == nil {
+				delete(h.contexts, p)
+			}
+		}
+		h.prune = max(2*len(h.contexts), 16)
+	}
+	return true
+}
+
+func (h *hold) detach(c *leaseContext) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.contexts, weak.Make(c))
+}
+
+// ended is what the renewal calls when a term has ended.
+func ended(t *renewal.Term, cause error) {
+	h := t.Data().(*hold)
+	err := lost(h.name, cause)
+	h.mu.Lock()
+	h.ended = true
+	contexts := h.contexts
+	h.contexts = nil
+	h.mu.Unlock()
+	for p := range contexts {
+		if c := p.Value(); c != nil {
+			c.stop(err)
+		}
+	}
+	if err != ErrReleased {
+		tell(h.client.hooks.Lost, LostInfo{h.name, err})
+	}
+}

@@ -1,0 +1,441 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+func TestLockAndUnlock(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	c := open(t, s, nil)
+	m := c.Mutex(redistest.Name(t))
+	before := time.Now()
+	lease, err := m.Lock(soon(t))
+	if err != nil {
+		t.Fatalf("Lock: %v", err)
+	}
+	if !lease.Valid() || lease.Err() != nil || lease.Name() != m.Name() {
+		t.Errorf("a new lease: Valid %v, Err %v, Name %q", lease.Valid(), lease.Err(), lease.Name())
+	}
+	if got := lease.Deadline().Sub(before); got < 28*time.Second || got > 30*time.Second {
+		t.Errorf("Deadline after %v, want TTL - margin = 28.5 s", got)
+	}
+	if host, _ := os.Hostname(); !strings.HasPrefix(lease.ID(), host+":") {
+		t.Errorf("ID %q does not begin with the host", lease.ID())
+	}
+	first := lease.Fence()
+	unlock(t, lease)
+	if err := lease.Err(); err != lock.ErrReleased {
+		t.Errorf("Err after Unlock: %v", err)
+	}
+	if lease.Valid() {
+		t.Error("valid after Unlock")
+	}
+	await(t, "Done", lease.Done())
+	again := acquire(t, m)
+	if again.Fence() <= first {
+		t.Errorf("fencing token %d after %d", again.Fence(), first)
+	}
+	unlock(t, again)
+}
+
+func TestTryLockSaysWhoHolds(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	holder := open(t, s, &lock.Options{Label: "importer on b", TTL: 10 * time.Second})
+	other := open(t, s, nil)
+	name := redistest.Name(t)
+	lease := acquire(t, holder.Mutex(name))
+	defer unlock(t, lease)
+
+	_, err := other.Mutex(name).TryLock(soon(t))
+	var held *lock.HeldError
+	if !errors.As(err, &held) || !errors.Is(err, lock.ErrHeld) {
+		t.Fatalf("TryLock on a held lock: %v", err)
+	}
+	o := held.Owner
+	if held.Name != name || o.Label != "importer on b" || time.Since(o.Since) > 5*time.Second {
+		t.Errorf("HeldError %+v", held)
+	}
+	if held.TTL <= 0 || held.TTL > 10*time.Second {
+		t.Errorf("TTL left %v", held.TTL)
+	}
+	if o.ID != "" || strings.Contains(err.Error(), lease.ID()[len(lease.ID())-16:]) {
+		t.Errorf("the error gives the id away: %v", err)
+	}
+}
+
+func TestUnlockOutlivesItsContext(t *testing.T) {
+	t.Parallel()
+	c := open(t, redistest.Shared(t), nil)
+	m := c.Mutex(redistest.Name(t))
+	lease := acquire(t, m)
+	dead, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := lease.Unlock(dead); err != nil {
+		t.Errorf("Unlock with a dead context: %v", err)
+	}
+	unlock(t, acquire(t, m))
+}
+
+func TestUnlockTwiceAndAtOnce(t *testing.T) {
+	t.Parallel()
+	c := open(t, redistest.Shared(t), nil)
+	m := c.Mutex(redistest.Name(t))
+	lease := acquire(t, m)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { unlock(t, lease) })
+	}
+	all.Wait()
+	next := acquire(t, m)
+	unlock(t, lease) // must not touch the next one
+	if _, err := m.TryLock(soon(t)); !errors.Is(err, lock.ErrHeld) {
+		t.Errorf("a repeated Unlock released another lease: %v", err)
+	}
+	unlock(t, next)
+}
+
+func TestUnlockOfALostLease(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	c := open(t, s, nil)
+	name := redistest.Name(t)
+	lease := acquire(t, c.Mutex(name))
+	s.Do(t, "SET", "lock:"+name, "somebody else")
+	for range 2 {
+		err := lease.Unlock(soon(t))
+		if !errors.Is(err, lock.ErrNotHeld) || !errors.Is(err, lock.ErrLost) {
+			t.Errorf("Unlock of a lost lease: %v", err)
+		}
+	}
+	if got := s.Do(t, "GET", "lock:"+name); string(got.([]byte)) != "somebody else" {
+		t.Errorf("the other's lock is %q now", got)
+	}
+}
+
+func TestUnlockOfAForeignKey(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	c := open(t, s, nil)
+	name := redistest.Name(t)
+	lease := acquire(t, c.Mutex(name))
+	s.Do(t, "DEL", "lock:"+name)
+	s.Do(t, "SADD", "lock:"+name, "x")
+	err := lease.Unlock(soon(t))
+	for _, want := range []error{lock.ErrNotHeld, lock.ErrLost, lock.ErrWrongType} {
+		if !errors.Is(err, want) {
+			t.Errorf("Unlock: %v, want it to be %v", err, want)
+		}
+	}
+	if n := s.Do(t, "SCARD", "lock:"+name); n != int64(1) {
+		t.Errorf("the foreign key was touched")
+	}
+}
+
+func TestContextEndsWithTheLease(t *testing.T) {
+	t.Parallel()
+	c := open(t, redistest.Shared(t), nil)
+	lease := acquire(t, c.Mutex(redistest.Name(t)))
+	ctx, cancel := lease.Context(context.WithValue(context.Background(), key{}, "kept"))
+	defer cancel()
+	child, stop := context.WithTimeout(ctx, time.Hour)
+	defer stop()
+	if ctx.Err() != nil || ctx.Value(key{}) != "kept" {
+		t.Fatalf("a new context: %v, %v", ctx.Err(), ctx.Value(key{}))
+	}
+	unlock(t, lease)
+	if cause := context.Cause(ctx); cause != lock.ErrReleased {
+		t.Errorf("cause %v", cause)
+	}
+	await(t, "the derived context", child.Done())
+	if cause := context.Cause(child); cause != lock.ErrReleased {
+		t.Errorf("cause of the derived context %v", cause)
+	}
+	late, cancel := lease.Context(context.Background())
+	defer cancel()
+	if context.Cause(late) != lock.ErrReleased {
+		t.Errorf("a context of an ended lease: %v", context.Cause(late))
+	}
+}
+
+type key struct{}
+
+func TestContextEndsWithItsParent(t *testing.T) {
+	t.Parallel()
+	c := open(t, redistest.Shared(t), nil)
+	lease := acquire(t, c.Mutex(redistest.Name(t)))
+	defer unlock(t, lease)
+	parent, stop := context.WithCancelCause(context.Background())
+	ctx, cancel := lease.Context(parent)
+	defer cancel()
+	own, cancelOwn := lease.Context(context.Background())
+	why := errors.New("shutting down")
+	stop(why)
+	if context.Cause(ctx) != why {
+		t.Errorf("cause %v, want the parent's", context.Cause(ctx))
+	}
+	cancelOwn()
+	if own.Err() != context.Canceled || !lease.Valid() {
+		t.Errorf("cancelled context: %v; the lease is valid: %v", own.Err(), lease.Valid())
+	}
+}
+
+func TestManyContextsAreForgotten(t *testing.T) {
+	t.Parallel()
+	c := open(t, redistest.Shared(t), nil)
+	lease := acquire(t, c.Mutex(redistest.Name(t)))
+	for i := range 2000 {
+		ctx, cancel := lease.Context(context.Background())
+		if i%2 == 0 {
+			cancel()
+		}
+		_ = ctx
+		_ = cancel
+		if i%500 == 0 {
+			runtime.GC()
+		}
+	}
+	unlock(t, lease)
+}
+
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	c := open(t, s, nil)
+	name := redistest.Name(t)
+	lease := acquire(t, c.Mutex(name))
+	defer unlock(t, lease)
+	steps := []struct {
+		ttl     time.Duration
+		keyLeft time.Duration // what the key has left at least
+	}{
+		{time.Minute, 59 * time.Second},
+		{10 * time.Second, 50 * time.Second}, // never shorter in Redis
+		{2 * time.Minute, 119 * time.Second},
+	}
+	for _, step := range steps {
+		before := time.Now()
+		if err := lease.Extend(soon(t), step.ttl); err != nil {
+			t.Fatalf("Extend(%v): %v", step.ttl, err)
+		}
+		margin := step.ttl / 20
+		until := lease.Deadline().Sub(before)
+		if until < step.ttl-margin || until > step.ttl-margin+5*time.Second {
+			t.Errorf("after Extend(%v) the lease ends in %v", step.ttl, until)
+		}
+		left := time.Duration(s.Do(t, "PTTL", "lock:"+name).(int64)) * time.Millisecond
+		if left < step.keyLeft {
+			t.Errorf("after Extend(%v) the key has %v left", step.ttl, left)
+		}
+	}
+}
+
+func TestExtendOfALostLease(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	c := open(t, s, nil)
+	name := redistest.Name(t)
+	lease := acquire(t, c.Mutex(name))
+	s.Do(t, "DEL", "lock:"+name)
+	ctx, cancel := lease.Context(context.Background())
+	defer cancel()
+	for range 2 {
+		if err := lease.Extend(soon(t), time.Minute); !errors.Is(err, lock.ErrLost) {
+			t.Errorf("Extend: %v", err)
+		}
+	}
+	if !errors.Is(lease.Err(), lock.ErrLost) || !errors.Is(context.Cause(ctx), lock.ErrLost) {
+		t.Errorf("Err %v, cause %v", lease.Err(), context.Cause(ctx))
+	}
+	if n := s.Do(t, "EXISTS", "lock:"+name); n != int64(0) {
+		t.Error("Extend took the lost lock again")
+	}
+	released := acquire(t, c.Mutex(name))
+	unlock(t, released)
+	if err := released.Extend(soon(t), time.Minute); err != lock.ErrReleased {
+		t.Errorf("Extend after Unlock: %v", err)
+	}
+}
+
+// A PTTL beyond everything that the lease asked for, as a server clock that was set back leaves
+// one, is set right by the second extend at the latest.
+func TestExtendSetsAStrangeTTLRight(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	c := open(t, s, &lock.Options{NoRenewal: true})
+	for _, strange := range []string{"PEXPIRE", "PERSIST"} {
+		name := redistest.Name(t)
+		lease := acquire(t, c.Mutex(name))
+		if strange == "PEXPIRE" {
+			s.Do(t, "PEXPIRE", "lock:"+name, 3_600_000)
+		} else {
+			s.Do(t, "PERSIST", "lock:"+name)
+		}
+		for range 2 {
+			if err := lease.Extend(soon(t), 20*time.Second); err != nil {
+				t.Fatalf("Extend: %v", err)
+			}
+		}
+		if left := s.Do(t, "PTTL", "lock:"+name).(int64); left < 15_000 || left > 30_000 {
+			t.Errorf("%s: the key has %d ms left", strange, left)
+		}
+		unlock(t, lease)
+	}
+}
+
+func TestNoRenewalEndsInTime(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	c := open(t, s, nil)
+	name := redistest.Name(t)
+	m := c.MutexWith(name, &lock.MutexOptions{
+		TTL: 400 * time.Millisecond, Margin: 200 * time.Millisecond, NoRenewal: true,
+	})
+	lease := acquire(t, m)
+	await(t, "the end", lease.Done())
+	if n := s.Do(t, "EXISTS", "lock:"+name); n != int64(1) {
+		t.Error("the lease outlived its key")
+	}
+	if lease.Valid() || !errors.Is(lease.Err(), lock.ErrLost) {
+		t.Errorf("Valid %v, Err %v", lease.Valid(), lease.Err())
+	}
+	err := lease.Unlock(soon(t))
+	if !errors.Is(err, lock.ErrNotHeld) || !errors.Is(err, lock.ErrLost) {
+		t.Errorf("Unlock after the end: %v", err)
+	}
+	if n := s.Do(t, "EXISTS", "lock:"+name); n != int64(0) {
+		t.Error("Unlock after the end left the key")
+	}
+}
+
+func TestRenewal(t *testing.T) {
+	t.Parallel()
+	renewed := make(chan lock.RenewedInfo, 100)
+	c := open(t, redistest.Shared(t), &lock.Options{
+		TTL:   300 * time.Millisecond,
+		Hooks: lock.Hooks{Renewed: func(i lock.RenewedInfo) { renewed <- i }},
+	})
+	name := redistest.Name(t)
+	lease := acquire(t, c.Mutex(name))
+	until := lease.Deadline()
+	for range 10 { // a second: more than three TTLs
+		info := await(t, "a renewal", renewed)
+		if info.Name != name || !info.Until.After(until) {
+			t.Errorf("renewed %+v after %v", info, until)
+		}
+		until = info.Until
+	}
+	if !lease.Valid() {
+		t.Errorf("lost: %v", lease.Err())
+	}
+	unlock(t, lease)
+}
+
+func TestRenewalLearnsOfALoss(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	told := make(chan lock.LostInfo, 1)
+	c := open(t, s, &lock.Options{
+		TTL:   900 * time.Millisecond,
+		Hooks: lock.Hooks{Lost: func(i lock.LostInfo) { told <- i }},
+	})
+	other := open(t, s, nil)
+	name := redistest.Name(t)
+	lease := acquire(t, c.Mutex(name))
+	ctx, cancel := lease.Context(context.Background())
+	defer cancel()
+	if _, _, err := other.Reset(soon(t), name); err != nil {
+		t.Fatalf("Reset: %v", err)
+	}
+	next := acquire(t, other.Mutex(name))
+	await(t, "the loss", ctx.Done())
+	err := context.Cause(ctx)
+	if !errors.Is(err, lock.ErrLost) || !strings.Contains(err.Error(), next.ID()[:5]) {
+		t.Errorf("cause %v, want one that names the new owner", err)
+	}
+	if strings.Contains(err.Error(), next.ID()) {
+		t.Errorf("cause %v gives the id away", err)
+	}
+	if info := await(t, "the hook", told); info.Name != name || info.Err.Error() != err.Error() {
+		t.Errorf("hook told %+v", info)
+	}
+	if next.Fence() <= lease.Fence() {
+		t.Errorf("tokens %d, then %d", lease.Fence(), next.Fence())
+	}
+	unlock(t, next)
+}
+
+// A lease that the program dropped is not renewed for ever.
+func TestDroppedLease(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	leaked := make(chan lock.LeakedInfo, 1)
+	lost := make(chan lock.LostInfo, 1)
+	c := open(t, s, &lock.Options{TTL: 500 * time.Millisecond, Hooks: lock.Hooks{
+		Leaked: func(i lock.LeakedInfo) { leaked <- i },
+		Lost:   func(i lock.LostInfo) { lost <- i },
+	}})
+	name := redistest.Name(t)
+	done := func() <-chan struct{} {
+		lease := acquire(t, c.Mutex(name))
+		ctx, _ := lease.Context(context.Background())
+		child, stop := context.WithCancel(ctx)
+		defer runtime.KeepAlive(stop)
+		_ = child
+		return lease.Done()
+	}()
+	redistest.Until(t, "the collector finds it", func() bool {
+		runtime.GC()
+		return len(leaked) > 0
+	})
+	await(t, "Done", done)
+	if info := await(t, "Leaked", leaked); info.Name != name {
+		t.Errorf("leaked %+v", info)
+	}
+	if info := await(t, "Lost", lost); !errors.Is(info.Err, lock.ErrLost) {
+		t.Errorf("lost %+v", info)
+	}
+	unlock(t, must(c.Mutex(name).Lock(soon(t)))(t)) // it expires
+}
+
+// A context keeps its lease.
+func TestContextKeepsTheLease(t *testing.T) {
+	t.Parallel()
+	renewed := make(chan lock.RenewedInfo, 100)
+	c := open(t, redistest.Shared(t), &lock.Options{
+		TTL:   300 * time.Millisecond,
+		Hooks: lock.Hooks{Renewed: func(i lock.RenewedInfo) { renewed <- i }},
+	})
+	ctx, cancel := acquire(t, c.Mutex(redistest.Name(t))).Context(context.Background())
+	defer cancel()
+	for range 6 {
+		runtime.GC()
+		await(t, "a renewal", renewed)
+	}
+	if ctx.Err() != nil {
+		t.Errorf("the lease was dropped: %v", context.Cause(ctx))
+	}
+	runtime.KeepAlive(ctx)
+}
+
+// must unwraps what returned a lease.
+func must(lease *lock.Lease, err error) func(t testing.TB) *lock.Lease {
+	return func(t testing.TB) *lock.Lease {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("no lease: %v", err)
+		}
+		return lease
+	}
+}

@@ -1,0 +1,261 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/holdfast-go/holdfast/signal"
+)
+
+// A Mutex is a lock's name and the settings with which it is taken. It holds nothing: each
+// successful Lock or TryLock returns a [Lease], which is the one acquisition. Share it freely.
+//
+// Most callers want [Mutex.Do]. [Mutex.Lock] waits and [Mutex.TryLock] does not; with them it is
+// the caller who must release the lease. It is not a sync.Locker, because locking can fail.
+//
+// Bad names and options show at the first call, as [ErrInvalid], before anything is sent.
+type Mutex struct {
+	client   *Client
+	name     string
+	settings settings
+	err      error // what is wrong with name or settings
+}
+
+// Name returns the lock's name.
+func (m *Mutex) Name() string { return m.name }
+
+// Do waits for the lock, runs fn while holding it, and releases it. fn is never run without the
+// lock. The context that it gets ends when the lease is lost or ctx ends; its cause tells which, see
+// [Lease.Context]. fn must stop then: nobody else does it.
+//
+// Do blocks as [Mutex.Lock] does, then as long as fn runs, then at most two operation limits of 2 s
+// for the release. It returns what fn returns, joined with an error that Is [ErrLost] if the lease
+// was lost meanwhile, even if fn returned nil, or with one that Is [ErrUnknown] if it is not known
+// whether the lock was released. If fn was not run, the error is that of Lock. If fn panics, the
+// lock is released and the panic goes on.
+func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context) error) error {
+	if fn == nil {
+		return invalid("the function is nil: give one to run under the lock")
+	}
+	if !m.client.fns.enter() {
+		return ErrClosed
+	}
+	defer m.client.fns.leave()
+	lease, err := m.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	lease.hold.inDo.Store(true)
+	unlocked := false
+	defer func() {
+		if !unlocked { // fn panicked, or ended its goroutine
+			_ = lease.Unlock(ctx)
+		}
+	}()
+	inner, cancel := lease.Context(ctx)
+	defer cancel()
+	err = fn(inner)
+	unlocked = true
+	return errors.Join(err, lease.Unlock(ctx))
+}
+
+// TryLock takes the lock if it is free, without waiting. It blocks for one round trip; after a
+// network error for a second one; at most for two operation limits of 2 s, and no longer than until
+// ctx ends. ctx does not bound the lease.
+//
+// If somebody holds the lock the error is a [*HeldError]. It Is [ErrUnknown] if Redis may have
+// granted the lock without our learning of it; that is cleaned up in the background. Any other
+// error says what kept Redis from answering. No lease is held after an error.
+func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.client.calls.leave()
+	a := &attempt{mutex: m, since: time.Now()}
+	lease, held, err := a.ask(ctx)
+	if err != nil && ctx.Err() == nil && m.client.store.source.Met() &&
+		(broken(err) || errors.Is(err, errLate)) {
+		lease, held, err = a.ask(ctx)
+	}
+	switch {
+	case lease != nil:
+		return lease, nil
+	case held != nil:
+		return nil, held
+	}
+	return nil, a.fail(err)
+}
+
+// Lock takes the lock, and waits for it while somebody else holds it: until it gets it or ctx ends.
+// ctx does not bound the lease. The waiting does not poll; whoever waits in this process for the
+// same name gets the lock in the order of the calls.
+//
+// Once the client has reached Redis, Lock outlasts network errors, restarts and passing states of
+// Redis such as LOADING, until ctx ends; before that it returns them at once, as it always does
+// with what will not pass: a refused password or right, [ErrWrongType], [ErrClosed].
+//
+// When ctx ends, the error Is ctx.Err() and context.Cause(ctx), and also carries the [*HeldError]
+// that Redis last answered and the errors met while waiting. It Is [ErrUnknown] if an acquire was
+// under way; that is cleaned up in the background. No lease is held after an error.
+func (m *Mutex) Lock(ctx context.Context) (*Lease, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.client.calls.leave()
+	w := &wait{attempt: attempt{mutex: m, since: time.Now()}}
+	left := signal.Unknown
+	if !m.client.hub.Queued(m.name) {
+		lease, held, err := w.ask(ctx)
+		switch {
+		case lease != nil:
+			return lease, nil
+		case held != nil:
+			left = w.refused(held)
+		case w.hopeless(ctx, err):
+			return nil, w.end(ctx, err)
+		default:
+			w.note(err)
+		}
+	}
+	return w.inQueue(ctx, left)
+}
+
+func (m *Mutex) enter(ctx context.Context) error {
+	if m.err != nil {
+		return m.err
+	}
+	return m.client.enter(ctx)
+}
+
+func (m *Mutex) heldError(t *taken) *HeldError {
+	o := parseOwner(m.name, t.owner, t.pttl).anonymous()
+	return &HeldError{Name: m.name, Owner: o, TTL: o.TTL}
+}
+
+// fail returns the error of an attempt that is given up.
+func (a *attempt) fail(err error) error {
+	doubt := a.id != ""
+	a.settle()
+	err = explain("acquire", a.mutex.name, err)
+	if doubt && !errors.Is(err, ErrUnknown) {
+		err = errors.Join(err, ErrUnknown)
+	}
+	return err
+}
+
+// A wait is one call of Lock that did not get the lock at once.
+type wait struct {
+	attempt
+	place *signal.Waiter
+	held  *HeldError // the last answer; nil if it was none
+	met   []error    // errors on the way
+}
+
+// inQueue waits for the turn to ask, asks, and so on. left is how long the lock is still held.
+func (w *wait) inQueue(ctx context.Context, left time.Duration) (lease *Lease, err error) {
+	w.place, err = w.mutex.client.hub.Join(w.mutex.name, left)
+	if err != nil {
+		return nil, w.end(ctx, err)
+	}
+	defer func() { w.place.Leave(lease != nil) }()
+	for {
+		if err := w.place.Wait(ctx); err != nil {
+			return nil, w.end(ctx, err)
+		}
+		lease, held, err := w.persist(ctx)
+		switch {
+		case lease != nil:
+			return lease, nil
+		case err != nil:
+			return nil, w.end(ctx, err)
+		}
+		w.place.Taken(w.refused(held))
+	}
+}
+
+// persist asks until Redis answers.
+func (w *wait) persist(ctx context.Context) (*Lease, *HeldError, error) {
+	for {
+		lease, held, err := w.ask(ctx)
+		if err == nil || w.hopeless(ctx, err) {
+			return lease, held, err
+		}
+		w.note(err)
+		if !w.pause(ctx) {
+			return nil, nil, ErrClosed
+		}
+	}
+}
+
+// hopeless reports whether asking again after err is of no use.
+func (w *wait) hopeless(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || !repeatable(err) ||
+		broken(err) && !w.mutex.client.store.source.Met()
+}
+
+// refused takes note of who holds the lock, and returns for how long.
+func (w *wait) refused(held *HeldError) time.Duration {
+	w.held = held
+	tell(w.mutex.client.hooks.Waiting, WaitingInfo{
+		Name: held.Name, Owner: held.Owner, Waited: time.Since(w.since),
+	})
+	if held.TTL == NoExpiry {
+		return signal.Forever
+	}
+	return held.TTL
+}
+
+// maxMet bounds the errors that a wait keeps.
+const maxMet = 4
+
+// note keeps an error for the final one. What Redis answered before it is not known to be true any
+// more.
+func (w *wait) note(err error) {
+	w.held = nil
+	for i, old := range w.met {
+		if old.Error() == err.Error() {
+			w.met = append(w.met[:i], w.met[i+1:]...)
+			break
+		}
+	}
+	if len(w.met) == maxMet {
+		w.met = w.met[1:]
+	}
+	w.met = append(w.met, err)
+}
+
+// pause waits 20 to 200 ms before the next attempt, or until ctx ends. It returns false at once when
+// the client is closed.
+func (w *wait) pause(ctx context.Context) bool {
+	t := time.NewTimer(20*time.Millisecond + rand.N(180*time.Millisecond))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	case <-w.mutex.client.closing:
+		return false
+	}
+	return true
+}
+
+// end returns the error with which the waiting ends.
+func (w *wait) end(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return w.fail(err)
+	}
+	e := &waitError{name: w.mutex.name, waited: time.Since(w.since), held: w.held, met: w.met}
+	e.ended = []error{ctx.Err()}
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		e.ended = append(e.ended, cause)
+	}
+	if w.place != nil {
+		e.met = append(e.met, w.place.Trouble()...)
+	}
+	if w.id != "" {
+		e.met = append(e.met, ErrUnknown)
+		w.settle()
+	}
+	return e
+}

@@ -1,0 +1,101 @@
+package lock
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// NoExpiry stands for the TTL of a lock that never expires, as other programs may leave one.
+const NoExpiry time.Duration = -1
+
+// An Owner says who holds a lock.
+//
+// holdfast's own ids are a label, which defaults to hostname:pid, and a ULID, whose time says since
+// when. Other programs put anything there; then only Name, TTL and, from [Client.Owner], ID are set.
+type Owner struct {
+	Name  string        // of the lock
+	ID    string        // the whole id; only Client.Owner gives it, cut off after 1025 bytes
+	Label string        // "" for another program's id
+	Host  string        // from a label of the form hostname:pid
+	PID   int           // likewise
+	Since time.Time     // by the owner's clock, in milliseconds; zero for another program's id
+	TTL   time.Duration // left when Redis was asked; NoExpiry for a lock without expiry
+}
+
+// String returns who it is and since when, without the random part of the id.
+func (o Owner) String() string {
+	if o.Label == "" {
+		return "an owner of another kind"
+	}
+	return fmt.Sprintf("%s since %s", o.Label, o.Since.Format(time.RFC3339))
+}
+
+// parseOwner takes in what a lock's key holds.
+func parseOwner(name, value string, pttl int64) Owner {
+	o := Owner{Name: name, ID: value, TTL: NoExpiry}
+	if pttl >= 0 {
+		o.TTL = time.Duration(pttl) * time.Millisecond
+	}
+	slash := len(value) - ulid.EncodedSize - 1
+	if slash < 1 || value[slash] != '/' || checkLabel(value[:slash]) != nil {
+		return o
+	}
+	id, err := ulid.ParseStrict(value[slash+1:])
+	if err != nil {
+		return o
+	}
+	o.Label, o.Since = value[:slash], ulid.Time(id.Time())
+	o.Host, o.PID = splitLabel(o.Label)
+	return o
+}
+
+// anonymous returns o without what allows to release the lock.
+func (o Owner) anonymous() Owner {
+	o.ID = ""
+	return o
+}
+
+// splitLabel returns the parts of a label of the form hostname:pid, else nothing.
+func splitLabel(label string) (host string, pid int) {
+	colon := strings.LastIndexByte(label, ':')
+	if colon < 1 {
+		return "", 0
+	}
+	pid, err := strconv.Atoi(label[colon+1:])
+	if err != nil || pid < 1 || label[colon+1] == '+' {
+		return "", 0
+	}
+	return label[:colon], pid
+}
+
+// newID returns an owner id for one acquire. ULIDs made by ulid.Make would take their randomness
+// from a generator seeded with the time; whoever guesses an id can release the lock.
+func newID(label string) (string, error) {
+	id, err := ulid.New(ulid.Now(), rand.Reader)
+	if err != nil {
+		return "", fmt.Errorf("lock: no randomness for an owner id: %w", err)
+	}
+	return label + "/" + id.String(), nil
+}
+
+// hostname returns the host's name in the form that labels have.
+func hostname() string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		return "localhost"
+	}
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' || r == '{' || r == '}' {
+			return '_'
+		}
+		return r
+	}, host)
+}
+
+func defaultLabel() string { return fmt.Sprintf("%s:%d", hostname(), os.Getpid()) }

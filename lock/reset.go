@@ -1,0 +1,261 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// Owner returns who holds the lock of this name, and for how long. The error Is [ErrNotHeld] if
+// nobody does. It blocks for one round trip, after a network error for a second one, at most for two
+// operation limits of 2 s and no longer than until ctx ends.
+func (c *Client) Owner(ctx context.Context, name string) (Owner, error) {
+	var held *taken
+	err := c.call(ctx, "ask for the owner of", name, func() (err error) {
+		held, err = c.store.owner(ctx, name)
+		return err
+	})
+	switch {
+	case err != nil:
+		return Owner{}, err
+	case held == nil:
+		return Owner{}, fmt.Errorf("lock %q: %w", name, ErrNotHeld)
+	}
+	return parseOwner(name, held.owner, held.pttl), nil
+}
+
+// Reset gives the lock of this name up whoever holds it, and wakes one waiter. It returns whether it
+// was held and by whom, without the ID. A holder that renews its lease is told at its next renewal,
+// any other when its lease ends: until then there can be two.
+//
+// It blocks as [Client.Owner] does. The error Is [ErrUnknown] if Redis may have done it without
+// telling; then nobody held the lock after it, but who did before is not known. It Is [ErrWrongType],
+// and nothing is changed, if the key is not a lock.
+func (c *Client) Reset(ctx context.Context, name string) (was Owner, held bool, err error) {
+	var before *taken
+	doubt := false
+	err = c.call(ctx, "reset", name, func() (err error) {
+		before, err = c.store.reset(ctx, name)
+		doubt = doubt || sent(err)
+		return err
+	})
+	switch {
+	case err != nil:
+		return Owner{}, false, err
+	case before != nil:
+		return parseOwner(name, before.owner, before.pttl).anonymous(), true, nil
+	case doubt:
+		return Owner{}, false, fmt.Errorf("lock: reset %q: it is free now, who held it was not told: %w",
+			name, ErrUnknown)
+	}
+	return Owner{}, false, nil
+}
+
+// call does something with a lock that may be done again after a network error.
+func (c *Client) call(ctx context.Context, op, name string, do func() error) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	defer c.calls.leave()
+	if err := c.twice(ctx, do); err != nil {
+		return explain(op, name, err)
+	}
+	return nil
+}
+
+// twice does something, and once again after a network error.
+func (c *Client) twice(ctx context.Context, do func() error) error {
+	err := do()
+	if err != nil && broken(err) && ctx.Err() == nil && c.store.source.Met() {
+		return do()
+	}
+	return err
+}
+
+// ResetAll gives up all locks under the client's prefix that the filter matches, and wakes their
+// waiters. It returns whom it took them from, without the IDs, also together with an error, after
+// which it may be called again. It looks at every key of the database with SCAN, in batches, and
+// never changes a key that is not a lock; of each lock it resets only the very value that the filter
+// judged, so a lock that changes hands meanwhile stays.
+//
+// Each round trip blocks at most for the operation limit of 2 s, the whole until ctx ends. The error
+// Is [ErrInvalid] if the filter is not usable; then nothing was sent.
+func (c *Client) ResetAll(ctx context.Context, f Filter) ([]Owner, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if err := c.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer c.calls.leave()
+	var reset []Owner
+	cursor := "0"
+	for {
+		var names []string
+		err := c.twice(ctx, func() (err error) {
+			names, cursor, err = c.scanFrom(ctx, cursor, f)
+			return err
+		})
+		if err == nil {
+			reset, err = c.resetSome(ctx, f, names, reset)
+		}
+		if err != nil {
+			return reset, explain("reset all under", c.store.prefix, err)
+		}
+		if cursor == "0" {
+			return reset, nil
+		}
+	}
+}
+
+// scanFrom is store.scan, which leaves the cursor as it is after an error.
+func (c *Client) scanFrom(ctx context.Context, cursor string, f Filter) ([]string, string, error) {
+	names, next, err := c.store.scan(ctx, cursor, namePattern(f.Name))
+	if err != nil {
+		return nil, cursor, err
+	}
+	return names, next, nil
+}
+
+// resetSome resets those of the named locks that the filter matches, and appends their owners.
+func (c *Client) resetSome(ctx context.Context, f Filter, names []string, reset []Owner) (
+	[]Owner, error,
+) {
+	now := time.Now()
+	for batch := range slices.Chunk(names, batchSize) {
+		var held []*taken
+		err := c.twice(ctx, func() (err error) {
+			held, err = c.store.owners(ctx, batch)
+			return err
+		})
+		if err != nil {
+			return reset, err
+		}
+		var matched []Owner
+		for i, t := range held {
+			if t == nil {
+				continue
+			}
+			if o := parseOwner(batch[i], t.owner, t.pttl); f.match(o, now) {
+				matched = append(matched, o)
+			}
+		}
+		if reset, err = c.resetThese(matched, reset); err != nil {
+			return reset, err
+		}
+	}
+	return reset, nil
+}
+
+// resetThese releases the locks under the ids that their owners have, and appends those that were
+// held under them still.
+func (c *Client) resetThese(owners, reset []Owner) ([]Owner, error) {
+	if len(owners) == 0 {
+		return reset, nil
+	}
+	refs := make([]lockRef, len(owners))
+	for i, o := range owners {
+		refs[i] = lockRef{o.Name, o.ID}
+	}
+	released, errs := c.store.releaseAll(limitFromNow(), refs)
+	for i, o := range owners {
+		if released[i] {
+			reset = append(reset, o.anonymous())
+		}
+	}
+	return reset, firstOf(errs)
+}
+
+// firstOf returns the first error that is one.
+func firstOf(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A Filter says which locks [Client.ResetAll] resets: those to which every field applies that is
+// set. At least one must be.
+//
+// Except with All, only locks of holdfast match, whose owner id is a label and a ULID; those of
+// python-redis-lock and others do not.
+type Filter struct {
+	// Label matches the label of the owner, whole. With a label that only one process uses at a time
+	// this is the clean-up of what its earlier incarnation left.
+	Label string
+
+	// Host matches owners with a default label, hostname:pid, of this host. It does not ask whether
+	// they live: it resets the locks of running processes too.
+	Host string
+
+	// DeadHere matches owners with a default label, hostname:pid, whose host is this one and whose
+	// process is gone, or began only after the lock was taken. It needs OnePIDNamespace, and a system
+	// that tells about processes (Unix).
+	DeadHere bool
+
+	// OnePIDNamespace states that all processes that take locks under this hostname see each other's
+	// process ids. Containers of one pod, or containers on the host's network, have one hostname and
+	// do not: there DeadHere would take the living for dead.
+	OnePIDNamespace bool
+
+	// Name matches the lock's name: * stands for any bytes, ? for one, all else for itself.
+	Name string
+
+	// OlderThan matches locks that were taken at least so long ago, by the owner's clock.
+	OlderThan time.Duration
+
+	// All matches whatever is there, other programs' locks included, as long as the value has at most
+	// 1 KiB. Of the other fields only Name goes with it.
+	All bool
+}
+
+func (f Filter) check() error {
+	some := f.Label != "" || f.Host != "" || f.DeadHere || f.OlderThan != 0
+	switch {
+	case f.All && some:
+		return invalid("the filter has All together with a field that narrows it: choose one")
+	case !f.All && !some && f.Name == "":
+		return invalid("the filter is empty: say which locks to reset, or set All")
+	case f.OlderThan < 0:
+		return invalid("the filter's OlderThan %v is negative: give an age", f.OlderThan)
+	case f.DeadHere && !f.OnePIDNamespace:
+		return invalid("the filter's DeadHere needs OnePIDNamespace: set it if all processes under this" +
+			" hostname see each other's process ids, else use Label")
+	case f.DeadHere && !canTellDead:
+		return invalid("the filter's DeadHere does not work on this system: use Label")
+	case !utf8.ValidString(f.Name) || len(f.Name) > maxName:
+		return invalid("the filter's Name is not valid UTF-8 of at most %d bytes", maxName)
+	}
+	return nil
+}
+
+// match reports whether the filter applies to an owner, except for the name.
+func (f Filter) match(o Owner, now time.Time) bool {
+	if f.All {
+		return len(o.ID) <= maxValue
+	}
+	switch {
+	case o.Label == "":
+		return false
+	case f.Label != "" && o.Label != f.Label:
+		return false
+	case f.Host != "" && o.Host != f.Host:
+		return false
+	case f.OlderThan > 0 && now.Sub(o.Since) < f.OlderThan:
+		return false
+	case f.DeadHere:
+		return o.Host == hostname() && dead(o.PID, o.Since)
+	}
+	return true
+}
+
+// maxValue is how long an owner id may be that is reset by its value. Redis is asked for one byte
+// more.
+const maxValue = 1024

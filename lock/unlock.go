@@ -1,0 +1,105 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/redisconn"
+)
+
+// Unlock ends the lease and releases the lock, which wakes one waiter. The lease's context ends
+// before anything is sent, and no renewal of it is written after Unlock returned.
+//
+// It works when ctx has ended, and blocks at most two operation limits of 2 s. It may be called
+// repeatedly and concurrently: every call gets the first one's result.
+//
+// nil: the lock was released. An error that Is [ErrNotHeld] and [ErrLost]: the lease had ended
+// before. [ErrUnknown]: it is not known whether it was released; the client goes on trying in the
+// background until the key must have expired. Any other error: Redis refuses, and the key expires
+// with its TTL.
+func (l *Lease) Unlock(ctx context.Context) error {
+	if ctx == nil {
+		return invalid("the context is nil: pass context.Background()")
+	}
+	l.cleanup.Stop()
+	h := l.hold
+	u, first := h.claim()
+	if !first {
+		<-u.done
+		return u.err
+	}
+	err := h.release(h.term.End(ErrReleased))
+	h.unlocked(u, err)
+	runtime.KeepAlive(l)
+	return err
+}
+
+// claim returns the unlocking, and whether it is the caller who does it.
+func (h *hold) claim() (u *unlocking, first bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.unlock != nil {
+		return h.unlock, false
+	}
+	h.unlock = &unlocking{done: make(chan struct{})}
+	return h.unlock, true
+}
+
+// unlocked tells everybody the result.
+func (h *hold) unlocked(u *unlocking, err error) {
+	u.err = err
+	close(u.done)
+	tell(h.client.hooks.Released, ReleasedInfo{h.name, err})
+}
+
+// release sends the release, twice at most. held says that the lease was valid when it was ended.
+func (h *hold) release(held bool) error {
+	s := h.client.store
+	doubt := false
+	released, err := s.release(context.Background(), limitFromNow(), h.name, h.id)
+	if broken(err) {
+		doubt = sent(err)
+		released, err = s.release(context.Background(), limitFromNow(), h.name, h.id)
+	}
+	return h.result(held, released, doubt, err)
+}
+
+// result turns the answer to a release into Unlock's. doubt says that an earlier release may have
+// been executed.
+func (h *hold) result(held, released, doubt bool, err error) error {
+	c := h.client
+	ref, until := lockRef{h.name, h.id}, time.Now().Add(time.Duration(h.longest.Load())+operationLimit)
+	retry := err != nil && repeatable(err)
+	if retry {
+		c.janitor.add(ref, time.Now().Add(retryEvery), until)
+	}
+	if h.twice || doubt {
+		// What is late on a closed connection is executed within the operation limit, or never.
+		c.janitor.add(ref, time.Now().Add(operationLimit), until)
+	}
+	switch {
+	case !held:
+		return h.notHeld(lost(h.name, h.term.Err()))
+	case retry:
+		return fmt.Errorf("lock: unlock %q: %w; it is tried again in the background: %w",
+			h.name, ErrUnknown, err)
+	case redisconn.HasCode(err, "WRONGTYPE"):
+		return h.notHeld(&LostError{h.name, explain("unlock", h.name, err)})
+	case err != nil:
+		return explain("unlock", h.name, err)
+	case released || doubt: // it was ours at the first attempt, so that was the one that did it
+		return nil
+	}
+	return h.notHeld(&LostError{h.name, errGone})
+}
+
+// errGone is why a lease turns out lost that was believed in.
+var errGone = errors.New("the lock is somebody else's or nobody's, says Redis")
+
+// notHeld returns what Unlock says of a lease that had ended.
+func (h *hold) notHeld(cause error) error {
+	return fmt.Errorf("lock: unlock %q: %w: %w", h.name, ErrNotHeld, cause)
+}

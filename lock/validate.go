@@ -1,0 +1,111 @@
+package lock
+
+import (
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of what users may ask for.
+const (
+	maxName = 512
+	minTTL  = 50 * time.Millisecond
+	maxTTL  = 24 * time.Hour
+	// minMargin is what a timer may be late on a busy machine.
+	minMargin = 10 * time.Millisecond
+)
+
+// checkName refuses names that are empty, too long or not printable text.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return invalid("the name is empty: give the lock a name, such as \"reports:nightly\"")
+	case len(name) > maxName:
+		return invalid("the name %.20q… has %d bytes: at most %d are allowed; use a hash of it",
+			name, len(name), maxName)
+	case !utf8.ValidString(name):
+		return invalid("the name %.40q is not valid UTF-8: encode it, for example in base64", name)
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return invalid("the name %.40q has control characters: leave them out", name)
+	}
+	return nil
+}
+
+// checkLabel refuses labels that could not be told from the rest of an id, or that other programs
+// cannot show.
+func checkLabel(label string) error {
+	switch {
+	case label == "":
+		return invalid("the label is empty")
+	case len(label) > maxName:
+		return invalid("the label %.20q… has %d bytes: at most %d are allowed",
+			label, len(label), maxName)
+	case strings.ContainsFunc(label, notPrintable):
+		return invalid("the label %.40q must be printable ASCII: leave the other characters out", label)
+	case strings.ContainsAny(label, "{}"):
+		return invalid("the label %.40q has braces, which choose the slot in Redis Cluster:"+
+			" leave them out", label)
+	}
+	return nil
+}
+
+func notPrintable(r rune) bool { return r < ' ' || r > '~' }
+
+var likeDefault = regexp.MustCompile(`:[0-9]+$`)
+
+// checkOwnLabel checks a label that a user chose.
+func checkOwnLabel(label string) error {
+	if err := checkLabel(label); err != nil {
+		return err
+	}
+	if likeDefault.MatchString(label) {
+		return invalid("the label %.40q ends in a colon and a number, as the default hostname:pid does:"+
+			" a clean-up of dead processes would take it for one; leave the number out", label)
+	}
+	return nil
+}
+
+// checkPrefix refuses prefixes under which keys could be taken for other keys of holdfast.
+func checkPrefix(prefix string) error {
+	switch {
+	case prefix == "":
+		return nil
+	case strings.Contains(prefix, "lock:") || strings.HasPrefix(prefix, "lock-"):
+		return invalid("the prefix %.40q contains \"lock:\" or begins with \"lock-\", as holdfast's own"+
+			" keys do: choose another, such as \"app:\"", prefix)
+	}
+	if err := checkName(prefix); err != nil {
+		return invalid("the prefix is no better than a bad name: %w", err)
+	}
+	return nil
+}
+
+// checkTTL refuses TTLs that are too short to be renewed in time or too long to be meant.
+func checkTTL(ttl time.Duration) error {
+	if ttl < minTTL || ttl > maxTTL {
+		return invalid("the TTL %v is out of range: give %v to %v", ttl, minTTL, maxTTL)
+	}
+	return nil
+}
+
+// checkMargin refuses a margin that leaves nothing of the TTL.
+func checkMargin(margin, ttl time.Duration) error {
+	switch {
+	case margin < 0:
+		return invalid("the margin %v is negative: give the time that your job needs to stop", margin)
+	case margin >= ttl:
+		return invalid("the margin %v leaves nothing of the TTL %v: give a shorter margin or a longer TTL",
+			margin, ttl)
+	}
+	return nil
+}
+
+// defaultMargin is the share of a TTL that is given up for clocks and timers that are not exact.
+func defaultMargin(ttl time.Duration) time.Duration { return max(ttl/20, minMargin) }
+
+// millis rounds up to the milliseconds that Redis counts in.
+func millis(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
