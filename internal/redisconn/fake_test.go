@@ -24,6 +24,8 @@ const ms = time.Millisecond
 // A fake is a Redis at the other end of pipes. It is for synctest bubbles, where a pipe that nobody
 // reads from blocks at once, and a server that does not answer costs no time.
 type fake struct {
+	serving sync.WaitGroup // its goroutines
+
 	mu     sync.Mutex // guards the fields below
 	answer func(cmd string) string
 	last   *countedConn // the newest connection
@@ -96,7 +98,7 @@ func (f *fake) dial(ctx context.Context) (redis.Conn, error) {
 // serve reads commands and answers them. It ends when the pipe is closed.
 func (f *fake) serve(c net.Conn) {
 	queue := make(chan string, 10000)
-	go func() {
+	f.serving.Go(func() {
 		defer close(queue)
 		r := bufio.NewReader(c)
 		for {
@@ -106,8 +108,8 @@ func (f *fake) serve(c net.Conn) {
 			}
 			queue <- cmd
 		}
-	}()
-	go func() {
+	})
+	f.serving.Go(func() {
 		silent := false
 		for cmd := range queue {
 			f.mu.Lock()
@@ -123,7 +125,7 @@ func (f *fake) serve(c net.Conn) {
 			silent = reply == ""
 			_, _ = io.WriteString(c, reply)
 		}
-	}()
+	})
 }
 
 // readCommand reads one command, its words joined by blanks.
@@ -203,6 +205,7 @@ func newTestLine(t *testing.T, f *fake) *Line {
 		if _, open, _ := f.counts(); open != 0 {
 			t.Errorf("%d connections are open after Close", open)
 		}
+		f.serving.Wait()
 	})
 	return l
 }

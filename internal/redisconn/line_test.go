@@ -503,6 +503,41 @@ func TestLineClose(t *testing.T) {
 	bubbleRun(t, "unused", func(t *testing.T) { newTestLine(t, newFake()) })
 }
 
+// Close came after the dial, and before the line had the connection.
+func TestCloseBetweenDialAndLine(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFake()
+		s := NewSource(f.dial, "n")
+		l := NewLine(s)
+		l.closed, l.queue = true, []*Call{echo(0, time.Second)}
+		if err := l.connect(); !errors.Is(err, ErrClosed) {
+			t.Errorf("connect: %v, want ErrClosed", err)
+		}
+		if _, open, _ := f.counts(); open != 0 {
+			t.Errorf("%d connections are open", open)
+		}
+		s.Close(time.Second)
+		f.serving.Wait()
+	})
+}
+
+// All callers left before the dial, and one came just after: it is neither lost nor failed.
+func TestCallerComesWhenAllHaveLeft(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l := NewLine(NewSource(newFake().dial, "n"))
+		gone, fresh := echo(0, time.Second), echo(1, time.Second)
+		gone.state = abandoned
+		l.queue = []*Call{gone}
+		if err := l.connect(); err != nil || l.link != nil {
+			t.Errorf("connect: %v, %v, want no dial", l.link, err)
+		}
+		l.queue = append(l.queue, fresh)
+		if taken, _, _ := l.take(nil); len(taken) != 0 || len(l.queue) != 1 || l.queue[0] != fresh {
+			t.Errorf("took %v, left %v", taken, l.queue)
+		}
+	})
+}
+
 // Many goroutines, all kinds of contexts and deadlines, a connection that breaks, and Close in the
 // middle, for the race detector: every call ends, gets its own reply, and is not sent if it says so.
 func TestLineUnderLoad(t *testing.T) {
