@@ -74,8 +74,8 @@ func (a *attempt) settle() {
 	if a.id == "" {
 		return
 	}
-	a.mutex.client.janitor.add(lockRef{a.mutex.name, a.id}, time.Now(), a.until)
-	a.again()
+	a.mutex.client.janitor.addTwice(lockRef{a.mutex.name, a.id}, a.until)
+	a.id = ""
 }
 
 // repeatable reports whether an acquire that ended with err may work if it is tried again.

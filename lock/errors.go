@@ -172,6 +172,8 @@ func (e *otherOwner) Error() string {
 	return fmt.Sprintf("Redis says that it is held by %v", e.owner)
 }
 
+func (e *otherOwner) Unwrap() error { return renewal.ErrNotOwner }
+
 // expired is why a lease was lost that was not renewed in time.
 type expired struct {
 	cause error // the renewal's, with its last error if there was one

@@ -26,6 +26,7 @@ type task struct {
 	lockRef
 	due   time.Time
 	until time.Time // when the key has expired by itself
+	twice bool      // once more, an operation limit after Redis has answered
 }
 
 func newJanitor(s *store) *janitor {
@@ -35,12 +36,23 @@ func newJanitor(s *store) *janitor {
 // add has a lock released at due. It does not block. What is added after close is dropped: the key
 // expires.
 func (j *janitor) add(ref lockRef, due, until time.Time) {
+	j.addTask(task{lockRef: ref, due: due, until: until})
+}
+
+// addTwice has a lock released now whose acquire is under way still, on a connection that lives. If
+// that breaks, the acquire can be executed until an operation limit after the release went through
+// on another one; so it is released again then.
+func (j *janitor) addTwice(ref lockRef, until time.Time) {
+	j.addTask(task{lockRef: ref, due: time.Now(), until: until, twice: true})
+}
+
+func (j *janitor) addTask(t task) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.stopped {
 		return
 	}
-	j.tasks = append(j.tasks, task{ref, due, until})
+	j.tasks = append(j.tasks, t)
 	if !j.busy {
 		j.busy = true
 		j.running.Add(1)
@@ -119,6 +131,10 @@ func (j *janitor) release(tasks []task) {
 	var free []string
 	j.mu.Lock()
 	for i, t := range tasks {
+		if errs[i] == nil && t.twice && !j.stopped {
+			due := time.Now().Add(operationLimit)
+			j.tasks = append(j.tasks, task{lockRef: t.lockRef, due: due, until: due.Add(maxTTL)})
+		}
 		switch {
 		case errs[i] == nil && !released[i]:
 			free = append(free, t.name)
