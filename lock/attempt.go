@@ -91,6 +91,9 @@ func repeatable(err error) bool {
 
 // broken reports whether err came from the way to Redis, and not from Redis.
 func broken(err error) bool {
+	if err == nil {
+		return false
+	}
 	var e *redisconn.Error
 	return errors.As(err, &e) && !refused(err)
 }

@@ -131,6 +131,9 @@ func explain(op, name string, err error) error {
 
 // sent reports whether a call that got no reply may have been executed.
 func sent(err error) bool {
+	if err == nil {
+		return false
+	}
 	var e *redisconn.Error
 	return errors.As(err, &e) && e.Sent
 }

@@ -70,23 +70,15 @@ func (h *hold) release(held bool) error {
 // result turns the answer to a release into Unlock's. doubt says that an earlier release may have
 // been executed.
 func (h *hold) result(held, released, doubt bool, err error) error {
-	c := h.client
-	ref, until := lockRef{h.name, h.id}, time.Now().Add(time.Duration(h.longest.Load())+operationLimit)
 	retry := err != nil && repeatable(err)
-	if retry {
-		c.janitor.add(ref, time.Now().Add(retryEvery), until)
-	}
-	if h.twice || doubt {
-		// What is late on a closed connection is executed within the operation limit, or never.
-		c.janitor.add(ref, time.Now().Add(operationLimit), until)
-	}
+	h.tidy(retry, doubt || h.twice)
 	switch {
 	case !held:
 		return h.notHeld(lost(h.name, h.term.Err()))
 	case retry:
 		return fmt.Errorf("lock: unlock %q: %w; it is tried again in the background: %w",
 			h.name, ErrUnknown, err)
-	case redisconn.HasCode(err, "WRONGTYPE"):
+	case err != nil && redisconn.HasCode(err, "WRONGTYPE"):
 		return h.notHeld(&LostError{h.name, explain("unlock", h.name, err)})
 	case err != nil:
 		return explain("unlock", h.name, err)
@@ -94,6 +86,23 @@ func (h *hold) result(held, released, doubt bool, err error) error {
 		return nil
 	}
 	return h.notHeld(&LostError{h.name, errGone})
+}
+
+// tidy has the lock released in the background: until Redis answers (retry), and once more after an
+// operation limit (late), because what is under way on a connection that was closed is executed
+// within that, or never.
+func (h *hold) tidy(retry, late bool) {
+	if !retry && !late {
+		return
+	}
+	now := time.Now()
+	until := now.Add(time.Duration(h.longest.Load()) + operationLimit)
+	if retry {
+		h.client.janitor.add(lockRef{h.name, h.id}, now.Add(retryEvery), until)
+	}
+	if late {
+		h.client.janitor.add(lockRef{h.name, h.id}, now.Add(operationLimit), until)
+	}
 }
 
 // errGone is why a lease turns out lost that was believed in.
