@@ -29,16 +29,16 @@ func (l *Line) handOverLocked() {
 func (l *Line) run() {
 	defer close(l.done)
 	for range l.wake {
-		l.drive()
+		l.drive(true)
 		for l.more(false) {
-			l.drive()
+			l.drive(true)
 		}
 	}
 }
 
 // driveOnce drives one batch for a caller and hands what came meanwhile to the goroutine.
 func (l *Line) driveOnce() {
-	l.drive()
+	l.drive(false)
 	l.more(true)
 }
 
@@ -64,12 +64,13 @@ func (l *Line) more(inline bool) bool {
 	return more
 }
 
-// drive sends one batch and hands out its replies.
-func (l *Line) drive() {
+// drive sends one batch and hands out its replies. With feed it goes on with what comes meanwhile:
+// that is for the goroutine; a caller that drives must come back to its own work.
+func (l *Line) drive(feed bool) {
 	err := l.connect()
 	taken, batch, now := l.take(err)
 	if len(batch) > 0 {
-		l.exchange(batch, now)
+		l.exchange(batch, now, feed)
 	}
 	clear(taken)
 	l.spare = taken[:0]
@@ -158,7 +159,7 @@ func (l *Line) cutLocked() []*Call {
 		n++
 	}
 	taken := l.queue[:n:n]
-	l.queue = append(l.spare, l.queue[n:]...)
+	l.queue, l.spare = append(l.spare, l.queue[n:]...), nil
 	return taken
 }
 
@@ -172,31 +173,55 @@ func earliest(calls []*Call) time.Time {
 	return first
 }
 
+// feedEvery is after how many replies the line looks for more to send. Redis works on that while
+// the rest of the replies are handed out, instead of waiting for the last of them.
+const feedEvery = 16
+
 // exchange sends the batch and hands out the replies. Everything is under the earliest deadline of
-// the batch: when that has passed, the connection is not worth waiting for.
-func (l *Line) exchange(batch []*Call, now time.Time) {
-	deadline := earliest(batch)
+// the calls in flight: when that has passed, the connection is not worth waiting for.
+func (l *Line) exchange(batch []*Call, now time.Time, feed bool) {
+	flight, deadline := batch, earliest(batch)
 	l.link.fuse.arm(deadline)
 	err := l.link.write(batch)
-	answered, moved := 0, false
-	for err == nil && answered < len(batch) {
-		c := batch[answered]
-		if err = l.link.receive(c, &moved); err == nil {
-			answered++
-			c.finish(nil)
+	moved := false
+	for n := 1; err == nil && len(flight) > 0; n++ {
+		if err = l.link.receive(flight[0], &moved); err != nil {
+			break
+		}
+		flight[0].finish(nil)
+		flight = flight[1:]
+		if feed && n%feedEvery == 0 && len(flight) > 0 && len(flight) < maxBatch && !moved {
+			flight, now, err = l.feed(flight, now)
+			deadline = earliest(flight)
 		}
 	}
 	err = l.link.disarm(deadline.Sub(now), err)
 	if err != nil || moved {
 		l.disconnect() // before anything is sent again, by whom ever
 	}
-	if answered == len(batch) {
+	if len(flight) == 0 {
 		return
 	}
 	if l.isClosed() {
 		err = ErrClosed
 	}
-	failAll(batch[answered:], &Error{Sent: true, Err: err})
+	failAll(flight, &Error{Sent: true, Err: err})
+}
+
+// feed sends what has come into the queue behind the calls that are in flight.
+func (l *Line) feed(flight []*Call, before time.Time) ([]*Call, time.Time, error) {
+	taken, more, now := l.take(nil)
+	flight = append(flight, more...)
+	l.link.fuse.arm(earliest(flight))
+	var err error
+	if len(more) > 0 {
+		err = l.link.write(more)
+	} else {
+		now = before
+	}
+	clear(taken)
+	l.spare = taken[:0]
+	return flight, now, err
 }
 
 func (l *Line) isClosed() bool {

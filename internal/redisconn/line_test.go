@@ -83,6 +83,48 @@ func TestCombining(t *testing.T) {
 	})
 }
 
+// What comes while a long exchange is under way goes out before its last reply is there. A caller
+// that drives does not do that for others: it must come back.
+func TestFeeding(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		f := newFake()
+		l := newTestLine(t, f)
+		gates := map[string]chan struct{}{
+			number(0): make(chan struct{}), number(1): make(chan struct{}),
+			number(feedEvery + 1): make(chan struct{}),
+		}
+		f.setAnswer(func(cmd string) string {
+			if gate := gates[cmd]; gate != nil {
+				<-gate
+			}
+			return "+" + cmd + "\r\n"
+		})
+		var results []<-chan outcome
+		for i := range 2 * feedEvery {
+			results = append(results, do(ctx, l, echo(i, time.Second)))
+			synctest.Wait()
+		}
+		close(gates[number(0)])
+		synctest.Wait() // the others have been written, and the first of them is not answered
+		late := do(ctx, l, echo(100, time.Second))
+		synctest.Wait()
+		_, _, before := f.counts()
+		close(gates[number(1)])
+		synctest.Wait()
+		if _, _, writes := f.counts(); writes != before+1 {
+			t.Errorf("%d writes before the last reply, want 1", writes-before)
+		}
+		close(gates[number(feedEvery+1)])
+		for i, result := range append(results, late) {
+			if r := <-result; r.err != nil {
+				t.Errorf("call %d: %v", i, r.err)
+			}
+		}
+	})
+}
+
 func TestBigQueueIsSplit(t *testing.T) {
 	contexts(t, func(t *testing.T, ctx context.Context) {
 		f := newFake()
