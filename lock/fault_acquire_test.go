@@ -1,0 +1,311 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/scripts"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Row 7: the reply to an acquire is lost. The acquire is repeated under the same id, finds itself,
+// and does not wait for itself.
+func TestFaultAcquireReplyLost(t *testing.T) {
+	t.Parallel()
+	const ttl, margin = 20 * time.Second, time.Second
+	tryLock := func(ctx context.Context, m *lock.Mutex) (*lock.Lease, error) { return m.TryLock(ctx) }
+	wait := func(ctx context.Context, m *lock.Mutex) (*lock.Lease, error) { return m.Lock(ctx) }
+	for _, c := range []struct {
+		name  string
+		fate  faultproxy.Fate
+		lock  func(context.Context, *lock.Mutex) (*lock.Lease, error)
+		limit time.Duration
+	}{
+		{"TryLock, cut", faultproxy.CutReply, tryLock, faultSlack},
+		{"TryLock, no reply", faultproxy.HoldReply, tryLock, faultR + faultSlack},
+		{"TryLock, not executed", faultproxy.CutRequest, tryLock, faultSlack},
+		{"Lock, cut", faultproxy.CutReply, wait, faultSlack},
+		{"Lock, no reply", faultproxy.HoldReply, wait, faultR + faultSlack},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := faultServer(t)
+			p := faultProxy(t, s)
+			client := faultMet(t, p.URL(), &lock.Options{TTL: ttl, Margin: margin})
+			first := p.Catch(c.fate, scripts.Acquire.SHA1)
+			second := p.Catch(faultproxy.Tell, scripts.Acquire.SHA1)
+			began := time.Now()
+			lease, err := c.lock(faultSoon(t), client.Mutex("job"))
+			if err != nil {
+				t.Fatalf("not repeated: %v", err)
+			}
+			faultTook(t, "the repeat", began, time.Now(), c.limit)
+			faultAwait(t, "the fault", first.Done())
+			if got := faultValue(t, s, "lock:job"); got != lease.ID() {
+				t.Errorf("the lock holds %q, the lease's id is %q", got, lease.ID())
+			}
+			if got := faultInt(t, faultValue(t, s, "lock-fence:job")); got != lease.Fence() {
+				t.Errorf("the fence is %d, the lease's %d", got, lease.Fence())
+			}
+			if late := lease.Deadline().Sub(second.At().Add(ttl - margin)); late > 0 {
+				t.Errorf("the deadline counts from %v after the send of the repeat", late)
+			}
+			faultUnlock(t, lease)
+		})
+	}
+}
+
+// Row 7: the replies to an acquire and to its repeat are lost. The error says that the outcome is not
+// known, and nobody waits for the orphan's TTL.
+func TestFaultAcquireRepliesLost(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	c := faultMet(t, p.URL(), nil)
+	for range 2 {
+		p.Catch(faultproxy.CutReply, scripts.Acquire.SHA1)
+	}
+	began := time.Now()
+	_, err := c.Mutex("job").TryLock(faultSoon(t))
+	faultIs(t, "TryLock", err, lock.ErrUnknown)
+	if errors.Is(err, lock.ErrHeld) {
+		t.Errorf("TryLock: %v: is ErrHeld", err)
+	}
+	lease, at := faultGot(t, faultLock(faultSoon(t), faultOpen(t, s.URL(), nil).Mutex("job")))
+	faultTook(t, "the clean-up", began, at, faultR+faultSlack)
+	faultUnlock(t, lease)
+}
+
+// Row 7b: the caller leaves while its acquire is under way. It gets its context's error, and what it
+// may have left is cleaned up.
+func TestFaultAcquireCancelled(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		lock func(context.Context, *lock.Mutex) (*lock.Lease, error)
+	}{
+		{"TryLock", func(ctx context.Context, m *lock.Mutex) (*lock.Lease, error) { return m.TryLock(ctx) }},
+		{"Lock", func(ctx context.Context, m *lock.Mutex) (*lock.Lease, error) { return m.Lock(ctx) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := faultServer(t)
+			p := faultProxy(t, s)
+			client, other := faultMet(t, p.URL(), nil), faultMet(t, s.URL(), nil)
+			held := p.Catch(faultproxy.HoldReply, scripts.Acquire.SHA1)
+			began, err := faultCancelled(t, held, client.Mutex("job"), c.lock)
+			faultIs(t, c.name, err, lock.ErrUnknown, context.Canceled)
+			if faultValue(t, s, "lock:job") == "" {
+				t.Fatal("it was not executed: this tests nothing")
+			}
+			next := faultLock(faultSoon(t), other.Mutex("job"))
+			held.Release()
+			lease, at := faultGot(t, next)
+			faultTook(t, "the clean-up", began, at, faultR+faultSlack)
+			faultUnlock(t, lease)
+		})
+	}
+}
+
+// faultCancelled calls lock, cancels its context when the catch has come, and returns when that was
+// and the error.
+func faultCancelled(t *testing.T, caught *faultproxy.Catch, m *lock.Mutex,
+	lockIt func(context.Context, *lock.Mutex) (*lock.Lease, error),
+) (time.Time, error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(faultSoon(t))
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := lockIt(ctx, m)
+		done <- err
+	}()
+	faultAwait(t, "the acquire", caught.Done())
+	cancelled := time.Now()
+	cancel()
+	err := faultAwait(t, "the end", done)
+	faultTook(t, "to return after the cancel", cancelled, time.Now(), faultSlack)
+	return cancelled, err
+}
+
+// Row 7b: an acquire is so late that it is executed after its clean-up, on a connection that its
+// client has closed. It is cleaned up again.
+func TestFaultAcquireLateAfterCleanUp(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	c := faultMet(t, p.URL(), nil)
+	late := p.Catch(faultproxy.HoldRequest, scripts.Acquire.SHA1)
+	cleanUp := p.Catch(faultproxy.Tell, scripts.Release.SHA1)
+	_, err := faultCancelled(t, late, c.Mutex("job"),
+		func(ctx context.Context, m *lock.Mutex) (*lock.Lease, error) { return m.TryLock(ctx) })
+	faultIs(t, "TryLock", err, lock.ErrUnknown, context.Canceled)
+	faultAwait(t, "the clean-up", cleanUp.Done())
+	faultPause(faultR / 2) // what is late on a closed connection is executed within R, or never
+	faultLateAcquire(t, s, late)
+}
+
+// Row 7b, after a repeat: the first acquire is so late that it is executed after the lease that the
+// repeat got was released.
+func TestFaultAcquireLateAfterUnlock(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	c := faultMet(t, p.URL(), nil)
+	late := p.Catch(faultproxy.HoldRequest, scripts.Acquire.SHA1)
+	lease := faultTake(t, c.Mutex("job"))
+	faultUnlock(t, lease)
+	s.Do(t, "DEL", "lock-fence:job")
+	faultLateAcquire(t, s, late)
+}
+
+// faultLateAcquire lets a held acquire be executed, and waits for its clean-up.
+func faultLateAcquire(t *testing.T, s *redistest.Server, late *faultproxy.Catch) {
+	t.Helper()
+	late.Release()
+	redistest.Until(t, "it is executed", func() bool { return faultValue(t, s, "lock-fence:job") != "" })
+	began := time.Now()
+	redistest.Until(t, "it is cleaned up", func() bool { return faultValue(t, s, "lock:job") == "" })
+	faultTook(t, "the second clean-up", began, time.Now(), faultR+faultSlack)
+}
+
+// Row 8: the reply to an acquire comes when its lease is over. It is no success, and the lock is given
+// back.
+func TestFaultAcquireReplyTooLate(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	c := faultMet(t, p.URL(), &lock.Options{TTL: 300 * time.Millisecond, Hooks: lock.Hooks{
+		Acquired: func(i lock.AcquiredInfo) {
+			if !i.Until.After(time.Now()) {
+				t.Errorf("acquired until %v, which is over", i.Until)
+			}
+		},
+	}})
+	p.Delay(faultproxy.ToClient, 400*time.Millisecond, "")
+	released := p.Catch(faultproxy.Tell, scripts.Release.SHA1, "lock:job")
+	if lease, err := c.Mutex("job").TryLock(faultSoon(t)); err == nil || errors.Is(err, lock.ErrHeld) {
+		t.Errorf("TryLock: %v, %v", lease, err)
+	}
+	faultAwait(t, "a release", released.Done())
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	lease, err := c.Mutex("job").Lock(ctx)
+	if lease != nil {
+		t.Errorf("Lock: a lease whose end is %v", lease.Deadline())
+	}
+	faultIs(t, "Lock", err, context.DeadlineExceeded)
+	p.Heal()
+	lease, err = c.Mutex("job").Lock(faultSoon(t))
+	if err != nil {
+		t.Fatalf("Lock without delay: %v", err)
+	}
+	_ = lease.Unlock(faultSoon(t)) // it may have ended again, on a slow machine
+}
+
+// Row 9: a release or its reply is lost. It is repeated once; what is still not known is tried in the
+// background.
+func TestFaultReleaseReplyLost(t *testing.T) {
+	t.Parallel()
+	twice := func(fate faultproxy.Fate) func(*faultproxy.Proxy) {
+		return func(p *faultproxy.Proxy) {
+			p.Catch(fate, scripts.Release.SHA1)
+			p.Catch(fate, scripts.Release.SHA1)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		fault func(*faultproxy.Proxy)
+		want  error
+		limit time.Duration
+		gone  bool // the lock is released when Unlock returns
+	}{
+		{
+			"the reply",
+			func(p *faultproxy.Proxy) { p.Catch(faultproxy.CutReply, scripts.Release.SHA1) },
+			nil, faultSlack, true,
+		},
+		{
+			"the request",
+			func(p *faultproxy.Proxy) { p.Catch(faultproxy.CutRequest, scripts.Release.SHA1) },
+			nil, faultSlack, true,
+		},
+		{"both replies", twice(faultproxy.CutReply), lock.ErrUnknown, faultSlack, true},
+		{"both requests", twice(faultproxy.CutRequest), lock.ErrUnknown, faultSlack, false},
+		{
+			"everything",
+			func(p *faultproxy.Proxy) { p.Partition("") },
+			lock.ErrUnknown, 2*faultR + faultSlack, false,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := faultServer(t)
+			p := faultProxy(t, s)
+			lease := faultTake(t, faultMet(t, p.URL(), nil).Mutex("job"))
+			events := newFaultEvents()
+			other := faultOpen(t, s.URL(), &lock.Options{Hooks: events.hooks()})
+			next := faultLock(faultSoon(t), other.Mutex("job"))
+			faultAwait(t, "Waiting", events.waiting)
+			faultBlocked(t, s, 1)
+			c.fault(p)
+			began := time.Now()
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel() // Unlock works all the same
+			err := lease.Unlock(ctx)
+			faultTook(t, "Unlock", began, time.Now(), c.limit)
+			if !errors.Is(err, c.want) {
+				t.Errorf("Unlock: %v, want %v", err, c.want)
+			}
+			if gone := faultValue(t, s, "lock:job") != lease.ID(); gone != c.gone {
+				t.Errorf("released when Unlock returned: %v, want %v", gone, c.gone)
+			}
+			p.Heal()
+			healed := time.Now()
+			again, at := faultGot(t, next)
+			faultTook(t, "the background", healed, at, faultR+faultSlack)
+			faultUnlock(t, again)
+			if same := lease.Unlock(context.Background()); same != err {
+				t.Errorf("the second Unlock: %v, the first %v", same, err)
+			}
+		})
+	}
+}
+
+// A call that was never answered breaks its connection. Whoever asked meanwhile has little time left
+// then; that is no reason for the repeat of the first call, which has much, to fail with it.
+func TestFaultRepeatBesideOldCalls(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	c := faultMet(t, p.URL(), nil)
+	unanswered := p.Catch(faultproxy.HoldReply, scripts.Acquire.SHA1)
+	first := make(chan error, 1)
+	go func() {
+		_, err := c.Mutex("first").TryLock(faultSoon(t))
+		first <- err
+	}()
+	faultAwait(t, "the call without reply", unanswered.Done())
+	const others = 20
+	rest := make(chan error, others)
+	for i := range others {
+		faultPause(time.Millisecond)
+		go func() {
+			_, err := c.Mutex(fmt.Sprint("other-", i)).TryLock(faultSoon(t))
+			rest <- err
+		}()
+	}
+	if err := faultAwait(t, "the first call", first); err != nil {
+		t.Errorf("the first call: %v", err)
+	}
+	for range others {
+		if err := faultAwait(t, "the others", rest); err != nil {
+			t.Errorf("another call: %v", err)
+		}
+	}
+}

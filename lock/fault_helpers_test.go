@@ -1,0 +1,252 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/scripts"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// The fault tests do to real servers, processes and connections what FAULTS.md's matrix lists; each
+// test names the row that it is for. The bounds are those of the design, which says S for the second
+// from one look of a waiter to the next and R for an operation limit; what the machine adds is in
+// faultSlack.
+const (
+	faultS     = time.Second
+	faultR     = 2 * time.Second
+	faultSlack = time.Second // of scheduling, on a machine that does much else
+)
+
+// faultServer returns a private server that knows the scripts, so that each call is one EVALSHA. At
+// the end of the test it must have no connection of holdfast's.
+func faultServer(t testing.TB, conf ...string) *redistest.Server {
+	t.Helper()
+	return faultPrepared(t, redistest.Start(t, conf...))
+}
+
+func faultPrepared(t testing.TB, s *redistest.Server) *redistest.Server {
+	t.Helper()
+	for _, script := range scripts.All() {
+		s.Do(t, "SCRIPT", "LOAD", script.Source)
+	}
+	t.Cleanup(func() {
+		redistest.Until(t, "all connections are closed", func() bool { return s.Clients(t, "holdfast:") == 0 })
+	})
+	return s
+}
+
+// faultProxy returns a proxy before the server. At the end of the test all clients must have closed
+// their connections.
+func faultProxy(t testing.TB, s *redistest.Server) *faultproxy.Proxy {
+	t.Helper()
+	p := faultproxy.Start(t, s.Network(), s.Addr())
+	t.Cleanup(func() {
+		p.Heal()
+		redistest.Until(t, "all connections are closed", func() bool { return p.Open("") == 0 })
+	})
+	return p
+}
+
+// faultOpen returns a client that is closed with the test.
+func faultOpen(t testing.TB, url string, o *lock.Options) *lock.Client {
+	t.Helper()
+	c, err := lock.Open(url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// faultMet is faultOpen for a client that has a connection for calls already, which no fault keeps
+// it from making.
+func faultMet(t testing.TB, url string, o *lock.Options) *lock.Client {
+	t.Helper()
+	c := faultOpen(t, url, o)
+	if _, err := c.Owner(faultSoon(t), "nothing"); !errors.Is(err, lock.ErrNotHeld) {
+		t.Fatalf("first contact: %v", err)
+	}
+	return c
+}
+
+// faultSoon returns a context that ends long after everything should have happened.
+func faultSoon(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// faultTake takes a lock that must be free, without waiting.
+func faultTake(t testing.TB, m *lock.Mutex) *lock.Lease {
+	t.Helper()
+	lease, err := m.TryLock(faultSoon(t))
+	if err != nil {
+		t.Fatalf("TryLock %s: %v", m.Name(), err)
+	}
+	return lease
+}
+
+func faultUnlock(t testing.TB, lease *lock.Lease) {
+	t.Helper()
+	if err := lease.Unlock(faultSoon(t)); err != nil {
+		t.Errorf("Unlock %s: %v", lease.Name(), err)
+	}
+}
+
+// A faultResult is what a Lock in the background came to, and when.
+type faultResult struct {
+	lease *lock.Lease
+	err   error
+	at    time.Time
+}
+
+// faultLock calls Lock in the background.
+func faultLock(ctx context.Context, m *lock.Mutex) <-chan faultResult {
+	done := make(chan faultResult, 1)
+	go func() {
+		lease, err := m.Lock(ctx)
+		done <- faultResult{lease, err, time.Now()}
+	}()
+	return done
+}
+
+// faultGot returns the lease that a Lock in the background gets, and when.
+func faultGot(t testing.TB, from <-chan faultResult) (*lock.Lease, time.Time) {
+	t.Helper()
+	r := faultAwait(t, "the lock", from)
+	if r.err != nil {
+		t.Fatalf("Lock: %v", r.err)
+	}
+	return r.lease, r.at
+}
+
+// faultAwait returns what comes from a channel, soon.
+func faultAwait[T any](t testing.TB, what string, from <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s: nothing came", what)
+		panic("not reached")
+	}
+}
+
+// faultPause lets a time pass that is the fault itself.
+func faultPause(d time.Duration) { <-time.After(d) }
+
+// faultTook fails the test if more than the limit has passed since then. It returns how much has.
+func faultTook(t testing.TB, what string, began, ended time.Time, limit time.Duration) time.Duration {
+	t.Helper()
+	took := ended.Sub(began)
+	if took > limit {
+		t.Errorf("%s took %v, want at most %v", what, took, limit)
+	}
+	return took
+}
+
+// faultIs fails the test unless the error is every one of those wanted.
+func faultIs(t testing.TB, what string, err error, wanted ...error) {
+	t.Helper()
+	for _, want := range wanted {
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v: is not %q", what, err, want)
+		}
+	}
+}
+
+// faultEvents are what a client's hooks told.
+type faultEvents struct {
+	acquired     chan lock.AcquiredInfo
+	waiting      chan lock.WaitingInfo
+	renewed      chan lock.RenewedInfo
+	failed       chan lock.RenewalFailedInfo
+	lost         chan lock.LostInfo
+	reconnecting chan lock.ReconnectingInfo
+	degraded     chan lock.DegradedInfo
+}
+
+func newFaultEvents() *faultEvents {
+	const room = 10_000 // more than any test makes
+	return &faultEvents{
+		make(chan lock.AcquiredInfo, room), make(chan lock.WaitingInfo, room),
+		make(chan lock.RenewedInfo, room), make(chan lock.RenewalFailedInfo, room),
+		make(chan lock.LostInfo, room), make(chan lock.ReconnectingInfo, room),
+		make(chan lock.DegradedInfo, room),
+	}
+}
+
+func (e *faultEvents) hooks() lock.Hooks {
+	return lock.Hooks{
+		Acquired:      func(i lock.AcquiredInfo) { e.acquired <- i },
+		Waiting:       func(i lock.WaitingInfo) { e.waiting <- i },
+		Renewed:       func(i lock.RenewedInfo) { e.renewed <- i },
+		RenewalFailed: func(i lock.RenewalFailedInfo) { e.failed <- i },
+		Lost:          func(i lock.LostInfo) { e.lost <- i },
+		Reconnecting:  func(i lock.ReconnectingInfo) { e.reconnecting <- i },
+		Degraded:      func(i lock.DegradedInfo) { e.degraded <- i },
+	}
+}
+
+// renewedNow waits for a renewal that is confirmed from now on.
+func (e *faultEvents) renewedNow(t testing.TB) lock.RenewedInfo {
+	t.Helper()
+	for len(e.renewed) > 0 {
+		<-e.renewed
+	}
+	return faultAwait(t, "a renewal", e.renewed)
+}
+
+// faultValue returns what a string key holds: "" for nothing.
+func faultValue(t testing.TB, s *redistest.Server, key string) string {
+	t.Helper()
+	value, err := redis.String(s.Do(t, "GET", key), nil)
+	if err != nil && !errors.Is(err, redis.ErrNil) {
+		t.Fatalf("GET %s: %v", key, err)
+	}
+	return value
+}
+
+// faultBlocked waits until n connections block.
+func faultBlocked(t testing.TB, s *redistest.Server, n int) {
+	t.Helper()
+	c := s.Dial(t)
+	defer c.Close()
+	redistest.Until(t, "the waiters block", func() bool { return faultBlockedNow(t, c) == n })
+}
+
+func faultBlockedNow(t testing.TB, c redis.Conn) int {
+	t.Helper()
+	info, err := redis.String(c.Do("INFO", "clients"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return faultInfo(t, info, "blocked_clients")
+}
+
+// faultSpread returns the median and the greatest.
+func faultSpread(all []time.Duration) (median, most time.Duration) {
+	if len(all) == 0 {
+		return 0, 0
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[len(sorted)/2].Round(10 * time.Microsecond), sorted[len(sorted)-1].Round(10 * time.Microsecond)
+}
+
+func faultInt(t testing.TB, text string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Error(err)
+	}
+	return n
+}

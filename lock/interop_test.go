@@ -1,0 +1,273 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/renewal"
+)
+
+// interopStart runs python-redis-lock, the real one, in a process that does what it is told.
+func interopStart(t *testing.T, s *redistest.Server) *faultProcess {
+	t.Helper()
+	python, env := redistest.Python(t)
+	cmd := exec.Command(python, filepath.Join("testdata", "interop.py"), s.URL())
+	cmd.Env = env
+	p := faultRun(t, cmd)
+	p.tell(t, "owner nothing") // it has started, and knows the server
+	p.says(t, "owner None")
+	return p
+}
+
+// interop returns a server, a client of ours and one of python-redis-lock's.
+func interop(t *testing.T, o *lock.Options) (*redistest.Server, *lock.Client, *faultProcess) {
+	t.Helper()
+	t.Parallel()
+	redistest.Python(t) // before a server is started
+	s := faultServer(t)
+	return s, faultMet(t, s.URL(), o), interopStart(t, s)
+}
+
+// Go holds; Python waits and is woken by the release, also where it waits for ever.
+func TestInteropPythonWaits(t *testing.T) {
+	for _, expire := range []string{"-", "20"} {
+		t.Run("expire "+expire, func(t *testing.T) {
+			s, c, python := interop(t, nil)
+			lease := faultTake(t, c.Mutex("job"))
+			python.tell(t, "owner job")
+			if got := python.says(t, "owner"); got != lease.ID() {
+				t.Errorf("Python sees the owner %q, want %q", got, lease.ID())
+			}
+			python.tell(t, "wait job %s", expire)
+			python.says(t, "waiting")
+			faultBlocked(t, s, 1)
+			released := time.Now()
+			faultUnlock(t, lease)
+			id := python.says(t, "acquired")
+			t.Logf("woken after %v", faultTook(t, "the handover", released, time.Now(), faultSlack))
+			if got := faultValue(t, s, "lock:job"); got != id {
+				t.Errorf("the lock holds %q, want %q", got, id)
+			}
+			python.tell(t, "unlock job")
+			python.says(t, "unlocked")
+		})
+	}
+}
+
+// Python holds, with expiry or without; Go sees it, waits and is woken by the release.
+func TestInteropGoWaits(t *testing.T) {
+	for _, c := range []struct {
+		expire string
+		ttl    time.Duration
+	}{{"-", lock.NoExpiry}, {"20", 20 * time.Second}} {
+		t.Run("expire "+c.expire, func(t *testing.T) {
+			events := newFaultEvents()
+			s, client, python := interop(t, &lock.Options{Hooks: events.hooks()})
+			python.tell(t, "lock job %s", c.expire)
+			id := python.says(t, "locked")
+			_, err := client.Mutex("job").TryLock(faultSoon(t))
+			var held *lock.HeldError
+			if !errors.As(err, &held) || strings.Contains(err.Error(), id) {
+				t.Fatalf("TryLock: %v", err)
+			}
+			o, err := client.Owner(faultSoon(t), "job")
+			if err != nil || o.ID != id || o.Label != "" || !o.Since.IsZero() {
+				t.Errorf("Owner: %+v, %v, want the id %q and nothing else", o, err, id)
+			}
+			for _, ttl := range []time.Duration{held.TTL, o.TTL} {
+				if ttl != c.ttl && (c.ttl < 0 || ttl > c.ttl || ttl < c.ttl-faultR) {
+					t.Errorf("TTL %v, want %v", ttl, c.ttl)
+				}
+			}
+			wait := faultLock(faultSoon(t), client.Mutex("job"))
+			faultAwait(t, "Waiting", events.waiting)
+			faultBlocked(t, s, 1)
+			released := time.Now()
+			python.tell(t, "unlock job")
+			python.says(t, "unlocked")
+			lease, at := faultGot(t, wait)
+			t.Logf("woken after %v", faultTook(t, "the handover", released, at, faultSlack))
+			faultUnlock(t, lease)
+		})
+	}
+}
+
+// Go and Python processes increment one number that only the lock guards.
+func TestInteropIncrements(t *testing.T) {
+	const times = 100
+	s, _, python := interop(t, nil)
+	processes := []*faultProcess{
+		python, interopStart(t, s), faultStart(t, s.URL()), faultStart(t, s.URL()),
+	}
+	for i, p := range processes {
+		if i < 2 {
+			p.tell(t, "increment job number %d", times)
+		} else {
+			p.tell(t, "increment 20s job number %d", times)
+		}
+	}
+	for _, p := range processes {
+		p.says(t, "incremented")
+	}
+	for _, p := range processes[2:] {
+		p.kill()
+	}
+	if got := faultInt(t, faultValue(t, s, "number")); got != int64(len(processes)*times) {
+		t.Errorf("counted %d, want %d", got, len(processes)*times)
+	}
+}
+
+// Python resets a lock that Go holds: the lease ends at its next renewal.
+func TestInteropPythonResets(t *testing.T) {
+	const ttl = 1500 * time.Millisecond
+	for _, command := range []string{"reset job", "reset_all"} {
+		t.Run(command, func(t *testing.T) {
+			events := newFaultEvents()
+			s, c, python := interop(t, &lock.Options{TTL: ttl, Hooks: events.hooks()})
+			lease := faultTake(t, c.Mutex("job"))
+			if fence := faultValue(t, s, "lock-fence:job"); fence == "" {
+				t.Error("no fence")
+			}
+			wait := faultLock(faultSoon(t), faultMet(t, s.URL(), nil).Mutex("job"))
+			faultBlocked(t, s, 1)
+			reset := time.Now()
+			python.tell(t, "%s", command)
+			python.says(t, "reset")
+			next, _ := faultGot(t, wait)
+			lost := faultAwait(t, "Lost", events.lost)
+			t.Logf("told after %v", faultTook(t, "to be told", reset, time.Now(), ttl/3+ttl/6+faultSlack))
+			faultIs(t, "Lost", lost.Err, lock.ErrLost, renewal.ErrNotOwner)
+			faultIs(t, "Unlock", lease.Unlock(faultSoon(t)), lock.ErrNotHeld, lock.ErrLost)
+			if next.Fence() <= lease.Fence() {
+				t.Errorf("fences: %d, after the reset %d", lease.Fence(), next.Fence())
+			}
+			faultUnlock(t, next)
+		})
+	}
+}
+
+// Go resets a lock that Python holds: a Python that waits for it is woken, and the one that held it
+// cannot release it any more.
+func TestInteropGoResets(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		reset func(ctx context.Context, c *lock.Client) error
+	}{
+		{"Reset", func(ctx context.Context, c *lock.Client) error {
+			_, held, err := c.Reset(ctx, "job")
+			if !held {
+				err = errors.Join(err, errors.New("it was not held"))
+			}
+			return err
+		}},
+		{"ResetAll", func(ctx context.Context, c *lock.Client) error {
+			owners, err := c.ResetAll(ctx, lock.Filter{All: true})
+			if len(owners) != 1 || owners[0].Name != "job" {
+				err = errors.Join(err, errors.New("it was not among those"))
+			}
+			return err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, client, holder := interop(t, nil)
+			holder.tell(t, "lock job -")
+			holder.says(t, "locked")
+			waiter := interopStart(t, s)
+			waiter.tell(t, "wait job -")
+			waiter.says(t, "waiting")
+			faultBlocked(t, s, 1)
+			if err := c.reset(faultSoon(t), client); err != nil {
+				t.Fatal(err)
+			}
+			id := waiter.says(t, "acquired")
+			holder.tell(t, "unlock job")
+			holder.says(t, "not held")
+			if got := faultValue(t, s, "lock:job"); got != id {
+				t.Errorf("the lock holds %q, want %q", got, id)
+			}
+		})
+	}
+}
+
+// ResetAll by label leaves Python's locks alone.
+func TestInteropResetAllByLabel(t *testing.T) {
+	s, c, python := interop(t, &lock.Options{Label: "importer"})
+	python.tell(t, "lock theirs -")
+	id := python.says(t, "locked")
+	lease := faultTake(t, c.Mutex("ours"))
+	owners, err := c.ResetAll(faultSoon(t), lock.Filter{Label: "importer"})
+	if err != nil || len(owners) != 1 || owners[0].Name != "ours" {
+		t.Errorf("ResetAll: %v, %v", owners, err)
+	}
+	if got := faultValue(t, s, "lock:theirs"); got != id {
+		t.Errorf("Python's lock holds %q, want %q", got, id)
+	}
+	faultIs(t, "Unlock", lease.Unlock(faultSoon(t)), lock.ErrNotHeld)
+}
+
+// Python extends a lock that Go holds, by its id. Go's renewal leaves the longer TTL alone.
+func TestInteropPythonExtends(t *testing.T) {
+	events := newFaultEvents()
+	s, c, python := interop(t, &lock.Options{TTL: time.Second, Hooks: events.hooks()})
+	lease := faultTake(t, c.Mutex("job"))
+	python.tell(t, "extend job 600 %s", lease.ID())
+	python.says(t, "extended")
+	if pttl := s.Do(t, "PTTL", "lock:job").(int64); pttl < 500_000 {
+		t.Errorf("%d ms left after Python's extend", pttl)
+	}
+	for range 4 { // the first sees it, and the next sets right what nobody here asked for
+		events.renewedNow(t)
+	}
+	if pttl := s.Do(t, "PTTL", "lock:job").(int64); pttl > 1000 {
+		t.Errorf("%d ms left after Go's renewals", pttl)
+	}
+	faultUnlock(t, lease)
+}
+
+// A Go lock with a TTL below a second, which Python cannot express, is waited for by Python.
+func TestInteropSubSecondTTL(t *testing.T) {
+	events := newFaultEvents()
+	s, c, python := interop(t, &lock.Options{TTL: 600 * time.Millisecond, Hooks: events.hooks()})
+	lease := faultTake(t, c.Mutex("job"))
+	python.tell(t, "wait job 20")
+	python.says(t, "waiting")
+	faultBlocked(t, s, 1)
+	events.renewedNow(t)
+	if !lease.Valid() {
+		t.Errorf("lost: %v", lease.Err())
+	}
+	faultUnlock(t, lease)
+	id := python.says(t, "acquired")
+	if got := faultValue(t, s, "lock:job"); got != id {
+		t.Errorf("the lock holds %q, want %q", got, id)
+	}
+}
+
+// The state that Go leaves behind is Python's.
+func TestInteropSameStateAfterRelease(t *testing.T) {
+	s, c, python := interop(t, nil)
+	faultUnlock(t, faultTake(t, c.Mutex("go")))
+	python.tell(t, "lock python 20")
+	python.says(t, "locked")
+	python.tell(t, "unlock python")
+	python.says(t, "unlocked")
+	ours, theirs := s.Dump(t, "lock:go", "lock-signal:go"), s.Dump(t, "lock:python", "lock-signal:python")
+	if len(ours) > 1 || len(theirs) > 1 { // the signals expire after 1 s
+		t.Fatalf("left behind: %v, %v", ours, theirs)
+	}
+	for name, state := range map[string]map[string]redistest.Key{"go": ours, "python": theirs} {
+		for key, value := range state {
+			list, _ := value.Value.([]string)
+			if key != "lock-signal:"+name || len(list) != 1 || list[0] != "1" || value.PTTL > 1000 || value.PTTL < 0 {
+				t.Errorf("%s left %s: %+v", name, key, value)
+			}
+		}
+	}
+}
