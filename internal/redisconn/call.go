@@ -38,6 +38,7 @@ type Call struct {
 	Sent    time.Time // read before the first byte was written
 
 	state callState     // guarded by the line's mu
+	born  time.Time     // when it was put behind others; zero: it was not
 	done  chan struct{} // closed when err is set; nil: nobody waits
 	err   error
 	one   [1]Command
@@ -63,6 +64,14 @@ func NewCall(deadline time.Time, cmd Command) *Call {
 // NewBatch returns a call of several commands.
 func NewBatch(deadline time.Time, cmds []Command) *Call {
 	return &Call{Deadline: deadline, Commands: cmds, Replies: make([]any, len(cmds))}
+}
+
+// late reports whether the call is not worth sending any more: its time is up, or it has waited so
+// long for others that less than a tenth is left. To send that one would cost its neighbours the
+// connection, when it is not answered in the little that is left.
+func (c *Call) late(now time.Time) bool {
+	left := c.Deadline.Sub(now)
+	return left <= 0 || !c.born.IsZero() && left < c.Deadline.Sub(c.born)/10
 }
 
 // written tells that nothing of the call is written any more. It is called by the driver of a call

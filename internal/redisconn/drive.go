@@ -136,7 +136,7 @@ func (l *Line) take(dialErr error) (taken, batch []*Call, now time.Time) {
 			continue
 		}
 		c.state = begun
-		if dialErr != nil || !now.Before(c.Deadline) {
+		if dialErr != nil || c.late(now) {
 			failed = append(failed, c)
 			continue
 		}

@@ -87,6 +87,9 @@ func (l *Line) enqueue(c *Call, inline, waits bool) (drive, alone bool, err erro
 	if !alone {
 		l.horizon = c.Deadline
 	}
+	if !idle {
+		c.born = time.Now()
+	}
 	l.queue = append(l.queue, c)
 	l.busy = true
 	if idle && !drive {

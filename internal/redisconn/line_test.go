@@ -365,6 +365,33 @@ func TestDeadlineBehindOthers(t *testing.T) {
 	})
 }
 
+// A call that has little time left, because the connection before did not answer, is not sent: it
+// would have the new connection given up that its neighbours need.
+func TestLateCallsDoNotHarmTheirNeighbours(t *testing.T) {
+	contexts(t, func(t *testing.T, ctx context.Context) {
+		f := newFake()
+		l := newTestLine(t, f)
+		f.setAnswer(func(cmd string) string {
+			if cmd == number(0) {
+				return "" // and nothing any more on this connection
+			}
+			time.Sleep(50 * ms)
+			return "+" + cmd + "\r\n"
+		})
+		first := do(ctx, l, echo(0, time.Second))
+		synctest.Wait()
+		time.Sleep(20 * ms)
+		late := do(ctx, l, echo(1, time.Second)) // 20 ms are left when the first one's time is up
+		time.Sleep(480 * ms)
+		good := do(ctx, l, echo(2, time.Second))
+		wantErr(t, (<-first).err, ErrTimeout, true)
+		wantErr(t, (<-late).err, ErrTimeout, false)
+		if r := <-good; r.err != nil {
+			t.Errorf("the call with half of its time left: %v", r.err)
+		}
+	})
+}
+
 func TestDialFails(t *testing.T) {
 	contexts(t, func(t *testing.T, ctx context.Context) {
 		f := newFake()
