@@ -380,8 +380,8 @@ func TestLateCallsDoNotHarmTheirNeighbours(t *testing.T) {
 		})
 		first := do(ctx, l, echo(0, time.Second))
 		synctest.Wait()
-		time.Sleep(20 * ms)
-		late := do(ctx, l, echo(1, time.Second)) // 20 ms are left when the first one's time is up
+		time.Sleep(100 * ms) // dialling takes half of that
+		late := do(ctx, l, echo(1, time.Second)) // 50 ms are left when there is a new connection
 		time.Sleep(480 * ms)
 		good := do(ctx, l, echo(2, time.Second))
 		wantErr(t, (<-first).err, ErrTimeout, true)
