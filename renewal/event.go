@@ -21,8 +21,14 @@ type event struct {
 	err   error     // of hasFailed and hasEnded
 }
 
-// report calls the observers. The caller must not hold s.mu.
+// report calls the observers. The caller must not hold s.mu. Every end is told by Ending before any
+// other function is called: one that takes its time must not hold up what stops the others' jobs.
 func (s *Set) report(events ...event) {
+	for _, e := range events {
+		if e.kind == hasEnded && s.opts.Ending != nil {
+			s.opts.Ending(e.term, e.err)
+		}
+	}
 	for _, e := range events {
 		switch {
 		case e.kind == wasRenewed && s.opts.Renewed != nil:

@@ -25,6 +25,10 @@ type Options struct {
 	// Failed is called on the renewing goroutine after an attempt failed that will be repeated.
 	Failed func(t *Term, err error)
 
+	// Ending is called once per term right after its Done was closed, before Ended, and for all terms
+	// that ended together before Ended is called for the first of them. It must be quick.
+	Ending func(t *Term, cause error)
+
 	// Ended is called once per term after its Done was closed, on the goroutine that ended it: the
 	// caller's of End, Close or Confirm, the renewing one, or a timer's. cause is t.Err().
 	Ended func(t *Term, cause error)
