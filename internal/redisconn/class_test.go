@@ -19,7 +19,8 @@ func TestClassify(t *testing.T) {
 	}{
 		// Redis itself.
 		{"READONLY You can't write against a read only replica.", Moved, "READONLY"},
-		{"UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)", Moved, "UNBLOCKED"},
+		{"UNBLOCKED force unblock from blocking operation, instance state changed (master -> " +
+			"replica?)", Moved, "UNBLOCKED"},
 		{"UNBLOCKED client unblocked via CLIENT UNBLOCK", Moved, "UNBLOCKED"},
 		{"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", Moved, "MASTERDOWN"},
 		{"CLUSTERDOWN Hash slot not served", Moved, "CLUSTERDOWN"},
@@ -28,8 +29,10 @@ func TestClassify(t *testing.T) {
 		{"LOADING Redis is loading the dataset in memory", Moved, "LOADING"},
 		{"ERR max number of clients reached", Moved, ""},
 		{"ERR max number of clients + cluster connections reached", Moved, ""},
-		{"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", Passing, "BUSY"},
-		{"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist on disk.", Passing, "MISCONF"},
+		{"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN " +
+			"NOSAVE.", Passing, "BUSY"},
+		{"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist " +
+			"on disk.", Passing, "MISCONF"},
 		{"NOREPLICAS Not enough good replicas to write.", Passing, "NOREPLICAS"},
 		{"OOM command not allowed when used memory > 'maxmemory'.", Passing, "OOM"},
 		{"TRYAGAIN Multiple keys request during rehashing of slot", Passing, "TRYAGAIN"},
@@ -48,7 +51,8 @@ func TestClassify(t *testing.T) {
 		{"", Permanent, ""},
 
 		// Inside scripts: Redis 6.2, with call and with pcall; Redis 7; miniredis.
-		{"ERR Error running script (call to f_6b1bf486c81ceb7edf3c093f4c48582e38c0e791): @user_script:1: " +
+		{"ERR Error running script (call to f_6b1bf486c81ceb7edf3c093f4c48582e38c0e791): " +
+			"@user_script:1: " +
 			"WRONGTYPE Operation against a key holding the wrong kind of value", Permanent, "WRONGTYPE"},
 		{"@user_script: 1: -READONLY You can't write against a read only replica.", Moved, "READONLY"},
 		{"@user_script: 3: -OOM command not allowed when used memory > 'maxmemory'.", Passing, "OOM"},
@@ -56,7 +60,8 @@ func TestClassify(t *testing.T) {
 			"configured to save RDB snapshots", Passing, "MISCONF"},
 		{"ERR Error running script (call to f_ab): @user_script:1: @user_script: 1: " +
 			"The user executing the script can't run this command or subcommand", Permanent, ""},
-		{"READONLY You can't write against a read only replica. script: 6b1bf486c8, on @user_script:1.", Moved, "READONLY"},
+		{"READONLY You can't write against a read only replica. script: 6b1bf486c8, on " +
+			"@user_script:1.", Moved, "READONLY"},
 		{"ERR Error compiling script (new function): <string>:1: WRONGTYPE Operation against a key " +
 			"holding the wrong kind of value", Permanent, "WRONGTYPE"},
 		{"EXECABORT Transaction discarded because of: READONLY no writes here", Moved, "READONLY"},

@@ -15,9 +15,8 @@ const maxBatch = 1024
 // errBehind is the error of a call that was not sent in time, because others were before it.
 var errBehind = fmt.Errorf("%w: others were before it", ErrTimeout)
 
-// handOverLocked gives the drive to the goroutine, once the caller has sent the wake-up that this
-// asks for: not under mu, for which the goroutine would have to wait at once. l.busy is set, and was
-// the caller's.
+// handOverLocked gives the drive, which was the caller's, to the goroutine. The caller must send
+// the wake-up, after it has freed mu: else the goroutine would have to wait for that at once.
 func (l *Line) handOverLocked() {
 	if !l.started {
 		l.started = true
@@ -276,7 +275,7 @@ func (k *Link) receive(c *Call, moved *bool) error {
 		if !errors.As(err, &refused) {
 			return err
 		}
-		c.Replies[i] = refused
+		c.Replies[i] = discreet(refused)
 		*moved = *moved || Classify(refused) == Moved
 	}
 	return nil

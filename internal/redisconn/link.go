@@ -57,7 +57,7 @@ func (k *Link) Do(limit time.Duration, cmd Command) (any, error) {
 		if late := k.disarm(limit, nil); late != nil {
 			return nil, late
 		}
-		return nil, err
+		return nil, discreet(err)
 	}
 	return reply, k.disarm(limit, err)
 }

@@ -40,7 +40,8 @@ func TestRealServer(t *testing.T) {
 	l := line(t, source(t, server))
 	for _, ctx := range both(t) {
 		c := NewBatch(in(2*time.Second), []Command{
-			Cmd("SET", "k", "v"), Cmd("LPUSH", "k", 1), Cmd("GET", "k"), Cmd("EVALSHA", strings.Repeat("0", 40), 0),
+			Cmd("SET", "k", "v"), Cmd("LPUSH", "k", 1), Cmd("GET", "k"),
+			Cmd("EVALSHA", strings.Repeat("0", 40), 0),
 		})
 		if err := l.Do(ctx, c); err != nil {
 			t.Fatal(err)
@@ -79,7 +80,9 @@ func TestStoppedServer(t *testing.T) {
 	if err := l.Do(t.Context(), NewCall(in(5*time.Second), Cmd("PING"))); err != nil {
 		t.Errorf("after all: %v", err)
 	}
-	redistest.Until(t, "one connection", func() bool { return server.Clients(t, "holdfast:"+t.Name()) == 1 })
+	redistest.Until(t, "one connection", func() bool {
+		return server.Clients(t, "holdfast:"+t.Name()) == 1
+	})
 }
 
 func TestKilledServer(t *testing.T) {
@@ -116,7 +119,8 @@ func TestMaxClients(t *testing.T) {
 	defer holder.Close()
 	p := s.NewPort()
 	// The reply says so, if it comes before our greeting finds the connection closed.
-	if _, err := p.Dial(2 * time.Second); err == nil || Classify(err) != Moved && Classify(err) != Broken {
+	_, err = p.Dial(2 * time.Second)
+	if err == nil || Classify(err) != Moved && Classify(err) != Broken {
 		t.Errorf("one too many: %v", err)
 	}
 	holder.Close()
@@ -152,7 +156,8 @@ func TestLinkBlocks(t *testing.T) {
 		if _, err := link.Do(time.Second, Cmd("LPUSH", name, 1)); !errors.As(err, &refused) {
 			t.Errorf("%s: LPUSH: %v, want a reply", name, err)
 		}
-		if reply, err := link.Do(time.Second, Cmd("GET", name)); err != nil || string(reply.([]byte)) != "1" {
+		reply, err = link.Do(time.Second, Cmd("GET", name))
+		if err != nil || string(reply.([]byte)) != "1" {
 			t.Errorf("%s: after an error reply: %v, %v", name, reply, err)
 		}
 		if _, err := link.Do(0, Cmd("INCR", name)); !errors.Is(err, ErrTimeout) {
@@ -184,7 +189,8 @@ func TestConnWithoutTimeouts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reply, err := link.Do(3*time.Second, Cmd("BLPOP", "nothing", "0.2")); reply != nil || err != nil {
+	reply, err := link.Do(3*time.Second, Cmd("BLPOP", "nothing", "0.2"))
+	if reply != nil || err != nil {
 		t.Errorf("BLPOP: %v, %v", reply, err)
 	}
 	if _, err := link.Do(100*ms, Cmd("BLPOP", "nothing", "10")); !errors.Is(err, ErrTimeout) {

@@ -188,6 +188,9 @@ func (s *Source) connect(ctx context.Context, give time.Duration) (*Link, error)
 	if err == nil && conn == nil {
 		err = errors.New("the pool's dialer returned no connection and no error")
 	}
+	if err != nil && ctx.Err() == context.DeadlineExceeded {
+		err = ErrTimeout // it is our limit that has passed, and no context of the user's
+	}
 	if err != nil {
 		return nil, discreet(err)
 	}
@@ -203,7 +206,7 @@ func (s *Source) connect(ctx context.Context, give time.Duration) (*Link, error)
 }
 
 // discreet cuts off what an error reply quotes of our command: where AUTH is not known, that is the
-// password.
+// password, and where EVALSHA is not, an owner's id.
 func discreet(err error) error {
 	var reply redis.Error
 	if errors.As(err, &reply) {

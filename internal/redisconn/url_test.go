@@ -44,7 +44,8 @@ var badURLs = map[string][]string{
 	"the URL cannot be parsed": {
 		"redis://user:pa%zz@host", "redis://user:pa\x01ss@host", "redis://user:pa ss@ho st",
 		"redis://user:pa/ss@host:6379/0", "redis://h:port", "redis://:pa%2", "127.0.0.1:6379",
-		"unix://u:p?w@/run/s", "redis://user:p#w@host", "redis://user:pa\\ss@host", "redis://user:p\nw@host", "redis://[::1",
+		"unix://u:p?w@/run/s", "redis://user:p#w@host", "redis://user:pa\\ss@host",
+		"redis://user:p\nw@host", "redis://[::1",
 	},
 	"the URL has an '@' or a '#'": {
 		"redis://user:12/s3cret@host", "redis://user:12?s3cret@host", "redis://:12#s3cret@host",
@@ -55,8 +56,11 @@ var badURLs = map[string][]string{
 	"the URL's scheme is not known": {
 		"", "host", "/run/redis.sock", "http://host", "localhost:6379", "redis-sentinel://h", "valkey://h",
 	},
-	"the URL names no host":       {"redis://", "redis:///0", "redis://:6379", "redis:6379", "redis://:pw@"},
-	"the URL has a parameter":     {"redis://h?db=1", "redis://h?", "rediss://h/0?ssl=false", "unix:///s?timeout=1", "unix:///s?db=1&db=2"},
+	"the URL names no host": {"redis://", "redis:///0", "redis://:6379", "redis:6379", "redis://:pw@"},
+	"the URL has a parameter": {
+		"redis://h?db=1", "redis://h?", "rediss://h/0?ssl=false", "unix:///s?timeout=1",
+		"unix:///s?db=1&db=2",
+	},
 	"the URL's port":              {"redis://h:0", "redis://h:65536", "redis://h:99999999999"},
 	"the URL names no socket":     {"unix://", "unix:///", "unix://run/redis.sock", "unix:run/redis.sock"},
 	"the URL's parameters cannot": {"unix:///s?db=%zz", "unix:///s?a;b"},
@@ -88,7 +92,9 @@ func FuzzParseURL(f *testing.F) {
 			known[err.Error()] = true
 		}
 	}
-	for _, password := range []string{"a@b", "a/b", "a?b", "a#b", "a:b", "a%b", "a%41b", "a\x00b", "a\r\nb", "@", "ü", " "} {
+	for _, password := range []string{
+		"a@b", "a/b", "a?b", "a#b", "a:b", "a%b", "a%41b", "a\x00b", "a\r\nb", "@", "ü", " ",
+	} {
 		f.Add("redis://user:"+password+"@host:6379/0", password)
 		f.Add("unix://:"+password+"@/run/redis.sock?db=1", password)
 	}
