@@ -37,6 +37,7 @@ type Client struct {
 
 	calls    gate // the calls under way
 	fns      gate // the functions that Do runs
+	releases gate // the releases under way, of calls of Unlock
 	refusing sync.Once
 	closing  chan struct{} // closed when calls are refused
 	once     sync.Once
@@ -95,6 +96,7 @@ func open(dial redisconn.DialFunc, o *Options) (*Client, error) {
 	c.leases = renewal.New(c.extend, &renewal.Options{
 		Renewed: renewed,
 		Failed:  renewalFailed,
+		Ending:  ending,
 		Ended:   ended,
 	})
 	return c, nil

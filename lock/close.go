@@ -10,7 +10,8 @@ import (
 
 // Shutdown refuses new calls, returns [ErrClosed] to waiters, and waits until the functions that Do
 // runs have returned or ctx ends; meanwhile their leases are renewed. Then it closes the client as
-// [Client.Close] does. It returns ctx.Err() if functions were still running.
+// [Client.Close] does. It returns ctx.Err() if functions were still running. A function that Do runs
+// must not call it with a context that does not end: it would wait for itself.
 func (c *Client) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return invalid("the context is nil: pass context.Background()")
@@ -33,8 +34,10 @@ func (c *Client) Shutdown(ctx context.Context) error {
 // its function returns; if that takes longer than Close it is left to expire.
 //
 // It blocks at most for the longest margin of a held lease and one operation limit of 2 s; without
-// held leases, one round trip. After it no goroutine and no connection is left. It returns nil, also
-// when it is called again, and must not be called by a hook.
+// held leases, one round trip. After it no goroutine and no connection is left, except that a pool's
+// Dial which hangs cannot be hurried: its connection is closed when it comes. Close returns nil, also
+// when it is called again. It must not be called by a hook, and a function that Do runs should leave
+// it to others: Close waits for it.
 func (c *Client) Close() error {
 	c.once.Do(c.close)
 	<-c.closed
@@ -55,29 +58,44 @@ func (c *Client) close() {
 	began := time.Now()
 	calls, fns := c.refuse(), c.fns.close()
 	terms := c.leases.Terms()
+	margin := c.margin(terms)
+	end := began.Add(margin + operationLimit)
+	// Whatever waits for Redis then, here or in the background, fails at once.
+	cut := time.AfterFunc(time.Until(end), c.store.cut)
+	defer cut.Stop()
+
+	c.store.renewals.Close() // a renewal under way would only be waited for
 	c.leases.Close(renewal.ErrClosed)
-	margin := c.settle(terms, began, fns)
-	waitUntil(began.Add(margin+operationLimit), calls)
-	c.janitor.close()
-	c.hub.Close(operationLimit)
+	c.settle(terms, began, end, fns)
+	waitUntil(end, calls)
+	waitUntil(end, c.releases.close())
+	c.janitor.close(end)
+	c.hub.Close(time.Until(end))
 	c.waits.hangup()
-	c.store.close()
+	c.store.close(time.Until(end))
 }
 
-// settle releases the locks of ended leases, each after its margin, and waits for the functions of
-// Do within theirs. It returns the longest margin.
-func (c *Client) settle(terms []*renewal.Term, began time.Time, fns <-chan struct{}) time.Duration {
+// margin returns the longest margin of the terms.
+func (c *Client) margin(terms []*renewal.Term) time.Duration {
+	var longest time.Duration
+	for _, t := range terms {
+		longest = max(longest, t.Data().(*hold).settings.marginFor(t.TTL()))
+	}
+	return longest
+}
+
+// settle releases the locks of ended leases, each after its margin, and waits until end for the
+// functions of Do.
+func (c *Client) settle(terms []*renewal.Term, began, end time.Time, fns <-chan struct{}) {
 	var others []*hold
-	var longest, ofFns time.Duration
+	inDo := false
 	for _, t := range terms {
 		h := t.Data().(*hold)
-		margin := h.settings.marginFor(t.TTL())
-		longest = max(longest, margin)
 		switch {
 		case h.inDo.Load():
-			ofFns = max(ofFns, margin)
+			inDo = true
 		case !c.keep:
-			h.closeAt = began.Add(margin)
+			h.closeAt = began.Add(h.settings.marginFor(t.TTL()))
 			others = append(others, h)
 		}
 	}
@@ -88,13 +106,12 @@ func (c *Client) settle(terms []*renewal.Term, began time.Time, fns <-chan struc
 		for n < min(len(others), batchSize) && time.Until(others[n].closeAt) <= 0 {
 			n++
 		}
-		c.releaseAll(others[:n], began.Add(longest+operationLimit))
+		c.releaseAll(others[:n], end)
 		others = others[n:]
 	}
-	if ofFns > 0 {
-		waitUntil(began.Add(ofFns+operationLimit), fns)
+	if inDo {
+		waitUntil(end, fns)
 	}
-	return longest
 }
 
 // releaseAll releases the locks of leases that Close has ended, except those that the program
@@ -110,7 +127,7 @@ func (c *Client) releaseAll(holds []*hold, deadline time.Time) {
 	if len(mine) == 0 {
 		return
 	}
-	released, errs := c.store.releaseAll(deadline, refs)
+	released, errs := c.store.releaseAll(context.Background(), deadline, refs)
 	for i, h := range mine {
 		h.unlocked(h.unlock, h.result(false, released[i], false, errs[i]))
 	}

@@ -15,8 +15,10 @@ const (
 	canTellDead = true
 	// ticks is USER_HZ, in which /proc counts; it is the same on every Linux.
 	ticks = 100
-	// startSlack is how exact a process's start can be told.
-	startSlack = 100 * time.Millisecond
+	// startSlack is by how much a process must have begun after the lock was taken. Its start is told
+	// by today's wall clock and the lock's by that of then: a step of the clock in between must not
+	// make the living dead.
+	startSlack = 5 * time.Second
 )
 
 // dead reports whether the process that took a lock at since is gone: there is none with its id, it

@@ -156,6 +156,8 @@ func lost(name string, cause error) error {
 		cause = ErrClosed
 	case errors.As(cause, &other):
 		cause = other
+	case errors.Is(cause, ErrWrongType):
+		cause = fmt.Errorf("something else was put in its place: %w", ErrWrongType)
 	case errors.Is(cause, renewal.ErrExpired):
 		cause = &expired{cause}
 	}

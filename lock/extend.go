@@ -20,8 +20,8 @@ import (
 // the old TTL is over.
 //
 // It blocks for one round trip, after a network error for a second one, at most for two operation
-// limits of 2 s and no longer than until ctx ends. The error Is [ErrLost] if the lease has ended,
-// with the cause, and [ErrUnknown] if no reply came: then the next renewal brings the new TTL.
+// limits of 2 s and no longer than until ctx ends. The error Is [ErrReleased] after Unlock, [ErrLost]
+// if the lease has ended otherwise, with the cause, and [ErrUnknown] if no reply came: then the next renewal brings the new TTL.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	defer runtime.KeepAlive(l)
 	h := l.hold
@@ -29,19 +29,21 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	if err != nil {
 		return err
 	}
-	h.lengthen(ttl)
 	sent := h.term.Retime(ttl, margin)
 	answer, err := h.sendExtend(ctx, ttl)
 	if broken(err) && ctx.Err() == nil {
 		sent = renewal.Now()
 		answer, err = h.sendExtend(ctx, ttl)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		err = h.learn(answer)
+	case redisconn.HasCode(err, "WRONGTYPE"):
+		err = explain("extend", h.name, err)
 	}
 	var other *otherOwner
 	switch {
-	case errors.As(err, &other):
+	case errors.As(err, &other), errors.Is(err, ErrWrongType):
 		h.term.End(err)
 	case err != nil:
 		return explain("extend", h.name, err)
@@ -62,17 +64,26 @@ func (h *hold) checkExtend(ctx context.Context, ttl time.Duration) (margin time.
 	if err := checkMargin(margin, ttl); err != nil {
 		return 0, err
 	}
-	return margin, lost(h.name, h.term.Err())
+	if err := lost(h.name, h.term.Err()); err != nil {
+		return 0, err
+	}
+	return margin, h.lengthen(ttl)
 }
 
-// lengthen takes note of the longest TTL that the lease asks for.
-func (h *hold) lengthen(ttl time.Duration) {
-	for {
-		old := h.longest.Load()
-		if int64(ttl) <= old || h.longest.CompareAndSwap(old, int64(ttl)) {
-			return
+// lengthen takes note of the longest TTL that the lease asks for. It is refused if an extend under way
+// might cut it: who is about to send one looks at the longest after cutAbove was set, and here that is
+// looked at after the longest was set, so one of the two sees the other.
+func (h *hold) lengthen(ttl time.Duration) error {
+	for old := h.longest.Load(); int64(ttl) > old; old = h.longest.Load() {
+		if h.longest.CompareAndSwap(old, int64(ttl)) {
+			break
 		}
 	}
+	if above := h.cutAbove.Load(); above != 0 && millis(ttl) >= above {
+		return invalid("the TTL %v is too long for a lock whose TTL somebody else, or the server's"+
+			" clock, has changed: give less than %v", ttl, time.Duration(above)*time.Millisecond)
+	}
+	return nil
 }
 
 func (h *hold) sendExtend(ctx context.Context, ttl time.Duration) (extended, error) {
@@ -81,11 +92,14 @@ func (h *hold) sendExtend(ctx context.Context, ttl time.Duration) (extended, err
 
 // mayStay returns the longest PTTL, in milliseconds, that an extend is to leave alone.
 func (h *hold) mayStay() int64 {
-	if h.beyond.Load() {
-		return millis(time.Duration(h.longest.Load()))
+	above := h.cutAbove.Load()
+	if h.strange.Load() && above > h.longestMillis() {
+		return above
 	}
 	return anyPTTL
 }
+
+func (h *hold) longestMillis() int64 { return millis(time.Duration(h.longest.Load())) }
 
 // learn draws from the answer to an extend what it says of the lease. The error is an *otherOwner if
 // it is not ours.
@@ -95,7 +109,12 @@ func (h *hold) learn(answer extended) error {
 	}
 	// A key that outlives everything we asked for was changed by somebody, or the server's clock was
 	// set back: after a crash it would block the lock for as long.
-	h.beyond.Store(answer.pttl > millis(time.Duration(h.longest.Load()))+1000)
+	longest := h.longestMillis()
+	strange := answer.pttl > longest+1000
+	if strange {
+		h.cutAbove.Store(max(answer.pttl-10_000, longest+1000))
+	}
+	h.strange.Store(strange)
 	return nil
 }
 
@@ -128,6 +147,10 @@ func (h *hold) renewalResult(reply any) renewal.Result {
 	if err, ok := reply.(redis.Error); ok {
 		if redisconn.Classify(err) == redisconn.NoScript {
 			return renewal.Result{Outcome: renewal.Again}
+		}
+		if redisconn.HasCode(err, "WRONGTYPE") {
+			err := explain("renew", h.name, err)
+			return renewal.Result{Outcome: renewal.NotOwner, Err: err}
 		}
 		return renewal.Result{Err: err}
 	}

@@ -38,7 +38,7 @@ func TestFaultWokenProcessDies(t *testing.T) {
 			p := faultProxy(t, s)
 			holder, next := faultMet(t, s.URL(), nil), faultMet(t, p.URL(), nil)
 			var gaps []time.Duration
-			for range 3 {
+			for range 2 {
 				lease := faultTake(t, holder.Mutex("job"))
 				woken := faultStart(t, s.URL())
 				woken.tell(t, "wait 20s job")
@@ -177,7 +177,7 @@ func TestFaultCancelAroundSignal(t *testing.T) {
 // signal is given back.
 func TestFaultCancelBeforeAcquire(t *testing.T) {
 	t.Parallel()
-	const rounds = 20
+	const rounds = 10
 	s := faultServer(t)
 	p := faultProxy(t, s)
 	holder, waiter := faultMet(t, s.URL(), nil), faultMet(t, p.URL(), nil)

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -19,6 +20,8 @@ type janitor struct {
 	tasks   []task
 	busy    bool // the goroutine runs
 	stopped bool
+	// deadline, once stopped, is when everything must have ended.
+	deadline time.Time
 }
 
 // A task is one lock to release.
@@ -65,11 +68,12 @@ func (j *janitor) addTask(t task) {
 	}
 }
 
-// close lets every task be tried once more, now, and waits for that: at most one operation limit.
-func (j *janitor) close() {
+// close lets every task be tried once more, now, and waits for that: at most until the deadline, at
+// which the caller cuts the connection.
+func (j *janitor) close(deadline time.Time) {
 	j.mu.Lock()
 	if !j.stopped {
-		j.stopped = true
+		j.stopped, j.deadline = true, deadline
 		close(j.stop)
 	}
 	j.mu.Unlock()
@@ -126,8 +130,8 @@ func (j *janitor) release(tasks []task) {
 	for i, t := range tasks {
 		refs[i] = t.lockRef
 	}
-	deadline := limitFromNow()
-	released, errs := j.store.releaseAll(deadline, refs)
+	deadline := j.limit()
+	released, errs := j.store.releaseAll(context.Background(), deadline, refs)
 	var free []string
 	j.mu.Lock()
 	for i, t := range tasks {
@@ -149,6 +153,17 @@ func (j *janitor) release(tasks []task) {
 	if len(free) > 0 {
 		j.store.repairAll(deadline, free)
 	}
+}
+
+// limit returns when what begins now must have ended.
+func (j *janitor) limit() time.Time {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	limit := limitFromNow()
+	if j.stopped && j.deadline.Before(limit) {
+		return j.deadline
+	}
+	return limit
 }
 
 func (j *janitor) sleep(d time.Duration) {

@@ -41,9 +41,11 @@ type hold struct {
 	inDo     atomic.Bool  // Do releases it
 	closeAt  time.Time    // when Close releases it; Close's own
 	longest  atomic.Int64 // the longest TTL that the lease has asked for
-	// beyond: the key's PTTL was seen beyond the longest TTL that the lease asked for. Only then are
-	// extends told to cut it: one that is late must never cut what a later one has set.
-	beyond atomic.Bool
+	// strange: the key's PTTL was last seen to be one that the lease did not ask for. Only then are
+	// extends told to cut it, and only down from cutAbove milliseconds: one that is late must never
+	// cut what a later one has set, so once that is set, no TTL as long as it is asked for any more.
+	strange  atomic.Bool
+	cutAbove atomic.Int64
 
 	mu       sync.Mutex // guards the fields below
 	contexts map[weak.Pointer[leaseContext]]struct{}
@@ -56,6 +58,10 @@ type hold struct {
 type unlocking struct {
 	done chan struct{}
 	err  error // set before done is closed
+
+	// Guarded by hold.mu.
+	over bool  // done is closed
+	lost error // Hooks.Lost is to be told
 }
 
 func newLease(h *hold, term *renewal.Term) *Lease {
@@ -162,8 +168,8 @@ func (h *hold) detach(c *leaseContext) {
 	delete(h.contexts, weak.Make(c))
 }
 
-// ended is what the renewal calls when a term has ended.
-func ended(t *renewal.Term, cause error) {
+// ending is what the renewal calls at once when a term has ended.
+func ending(t *renewal.Term, cause error) {
 	h := t.Data().(*hold)
 	err := lost(h.name, cause)
 	h.mu.Lock()
@@ -176,7 +182,23 @@ func ended(t *renewal.Term, cause error) {
 			c.stop(err)
 		}
 	}
-	if err != ErrReleased {
+}
+
+// ended is what the renewal calls after that. While an Unlock is under way, Hooks.Lost has to wait
+// for its end: a hook that calls Unlock would otherwise wait for an Unlock that waits for the hook.
+func ended(t *renewal.Term, cause error) {
+	h := t.Data().(*hold)
+	err := lost(h.name, cause)
+	if err == ErrReleased {
+		return
+	}
+	h.mu.Lock()
+	later := h.unlock != nil && !h.unlock.over
+	if later {
+		h.unlock.lost = err
+	}
+	h.mu.Unlock()
+	if !later {
 		tell(h.client.hooks.Lost, LostInfo{h.name, err})
 	}
 }

@@ -75,8 +75,7 @@ func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
 	defer m.client.calls.leave()
 	a := &attempt{mutex: m, since: time.Now()}
 	lease, held, err := a.ask(ctx)
-	if err != nil && ctx.Err() == nil && m.client.store.source.Met() &&
-		(broken(err) || errors.Is(err, errLate)) {
+	if broken(err) && ctx.Err() == nil && m.client.store.source.Met() {
 		lease, held, err = a.ask(ctx)
 	}
 	switch {

@@ -11,8 +11,8 @@ const operationLimit = 2 * time.Second
 // Options configure a [Client]. Nil is ready for use, and so is a field's zero value.
 type Options struct {
 	// Prefix is put before every key, so that several applications can share a database: the lock N
-	// is the key <prefix>lock:N. It must not contain "lock:" or begin with "lock-". Default: none,
-	// which is what python-redis-lock uses.
+	// is the key <prefix>lock:N. It must contain neither "lock:" nor "lock-". Default: none, which
+	// is what python-redis-lock uses.
 	Prefix string
 
 	// Label says who holds a lock: printable ASCII, at most 512 bytes, without braces and not ending

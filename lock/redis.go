@@ -69,11 +69,16 @@ func newStore(dial redisconn.DialFunc, prefix, label, client string) *store {
 	}
 }
 
-// close ends all connections.
-func (s *store) close() {
+// cut ends the connections for calls and renewals, and with them whatever waits for a reply.
+func (s *store) cut() {
 	s.calls.Close()
 	s.renewals.Close()
-	s.source.Close(operationLimit)
+}
+
+// close ends all connections, and waits for dials under way at most for the limit.
+func (s *store) close(limit time.Duration) {
+	s.cut()
+	s.source.Close(max(limit, 0))
 }
 
 // script returns the command that runs a script, by its name or by its text.
@@ -198,13 +203,13 @@ func (s *store) releaseArgs(name, id string) scriptArgs {
 
 // releaseAll releases several locks together. For each it returns whether it was held under its id,
 // or the error.
-func (s *store) releaseAll(deadline time.Time, refs []lockRef) ([]bool, []error) {
+func (s *store) releaseAll(ctx context.Context, deadline time.Time, refs []lockRef) ([]bool, []error) {
 	sets := make([]scriptArgs, len(refs))
 	for i, ref := range refs {
 		sets[i] = s.releaseArgs(ref.name, ref.id)
 	}
 	released, errs := make([]bool, len(refs)), make([]error, len(refs))
-	replies, err := s.evalAll(context.Background(), deadline, &scripts.Release, sets)
+	replies, err := s.evalAll(ctx, deadline, &scripts.Release, sets)
 	for i := range refs {
 		if err != nil {
 			errs[i] = err

@@ -45,6 +45,13 @@ func (s *waitStore) port(k int) *redisconn.Port {
 	return s.ports[k]
 }
 
+// forget drops the port of connection k, on which no dial is under way.
+func (s *waitStore) forget(k int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.ports, k)
+}
+
 // hangup gives up all dials under way; no Connect is.
 func (s *waitStore) hangup() {
 	s.mu.Lock()
@@ -57,6 +64,9 @@ func (s *waitStore) hangup() {
 // Connect dials a wait connection.
 func (s *waitStore) Connect(k int) (signal.Conn, error) {
 	link, err := s.port(k).Dial(operationLimit)
+	if !errors.Is(err, redisconn.ErrTimeout) {
+		s.forget(k)
+	}
 	if err != nil {
 		return nil, &redisconn.Error{Err: err}
 	}

@@ -145,7 +145,7 @@ func (c *Client) resetSome(ctx context.Context, f Filter, names []string, reset 
 				matched = append(matched, o)
 			}
 		}
-		if reset, err = c.resetThese(matched, reset); err != nil {
+		if reset, err = c.resetThese(ctx, matched, reset); err != nil {
 			return reset, err
 		}
 	}
@@ -154,7 +154,7 @@ func (c *Client) resetSome(ctx context.Context, f Filter, names []string, reset 
 
 // resetThese releases the locks under the ids that their owners have, and appends those that were
 // held under them still.
-func (c *Client) resetThese(owners, reset []Owner) ([]Owner, error) {
+func (c *Client) resetThese(ctx context.Context, owners, reset []Owner) ([]Owner, error) {
 	if len(owners) == 0 {
 		return reset, nil
 	}
@@ -162,7 +162,7 @@ func (c *Client) resetThese(owners, reset []Owner) ([]Owner, error) {
 	for i, o := range owners {
 		refs[i] = lockRef{o.Name, o.ID}
 	}
-	released, errs := c.store.releaseAll(limitFromNow(), refs)
+	released, errs := c.store.releaseAll(ctx, limitFromNow(), refs)
 	for i, o := range owners {
 		if released[i] {
 			reset = append(reset, o.anonymous())

@@ -18,20 +18,24 @@ import (
 //
 // nil: the lock was released. An error that Is [ErrNotHeld] and [ErrLost]: the lease had ended
 // before. [ErrUnknown]: it is not known whether it was released; the client goes on trying in the
-// background until the key must have expired. Any other error: Redis refuses, and the key expires
-// with its TTL.
+// background until the key must have expired or the client is closed. Any other error: Redis refuses,
+// or the client was closed before, and the key expires with its TTL.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if ctx == nil {
 		return invalid("the context is nil: pass context.Background()")
 	}
 	l.cleanup.Stop()
 	h := l.hold
+	if h.client.releases.enter() { // before the claim, so that Close waits for whoever has that
+		defer h.client.releases.leave()
+	}
 	u, first := h.claim()
 	if !first {
 		<-u.done
 		return u.err
 	}
-	err := h.release(h.term.End(ErrReleased))
+	began := time.Now()
+	err := h.release(h.term.End(ErrReleased), began.Add(2*operationLimit))
 	h.unlocked(u, err)
 	runtime.KeepAlive(l)
 	return err
@@ -50,19 +54,30 @@ func (h *hold) claim() (u *unlocking, first bool) {
 
 // unlocked tells everybody the result.
 func (h *hold) unlocked(u *unlocking, err error) {
-	u.err = err
+	h.mu.Lock()
+	u.err, u.over = err, true
+	lost := u.lost
+	h.mu.Unlock()
 	close(u.done)
+	if lost != nil {
+		tell(h.client.hooks.Lost, LostInfo{h.name, lost})
+	}
 	tell(h.client.hooks.Released, ReleasedInfo{h.name, err})
 }
 
-// release sends the release, twice at most. held says that the lease was valid when it was ended.
-func (h *hold) release(held bool) error {
+// release sends the release, twice at most, and is back by the deadline. held says that the lease
+// was valid when it was ended.
+func (h *hold) release(held bool, deadline time.Time) error {
 	s := h.client.store
 	doubt := false
 	released, err := s.release(context.Background(), limitFromNow(), h.name, h.id)
 	if broken(err) {
 		doubt = sent(err)
-		released, err = s.release(context.Background(), limitFromNow(), h.name, h.id)
+		again := limitFromNow()
+		if deadline.Before(again) {
+			again = deadline
+		}
+		released, err = s.release(context.Background(), again, h.name, h.id)
 	}
 	return h.result(held, released, doubt, err)
 }
@@ -70,7 +85,7 @@ func (h *hold) release(held bool) error {
 // result turns the answer to a release into Unlock's. doubt says that an earlier release may have
 // been executed.
 func (h *hold) result(held, released, doubt bool, err error) error {
-	retry := err != nil && repeatable(err)
+	retry := err != nil && (repeatable(err) || doubt)
 	h.tidy(retry, doubt || h.twice)
 	switch {
 	case !held:

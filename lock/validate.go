@@ -72,8 +72,8 @@ func checkPrefix(prefix string) error {
 	switch {
 	case prefix == "":
 		return nil
-	case strings.Contains(prefix, "lock:") || strings.HasPrefix(prefix, "lock-"):
-		return invalid("the prefix %.40q contains \"lock:\" or begins with \"lock-\", as holdfast's own"+
+	case strings.Contains(prefix, "lock:") || strings.Contains(prefix, "lock-"):
+		return invalid("the prefix %.40q contains \"lock:\" or \"lock-\", as holdfast's own"+
 			" keys do: choose another, such as \"app:\"", prefix)
 	}
 	if err := checkName(prefix); err != nil {
