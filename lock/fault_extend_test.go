@@ -1,0 +1,131 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/scripts"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Somebody gave the key a TTL that the lease did not ask for, and a renewal that is to set it right
+// is late: it must not cut what a later Extend has set.
+func TestFaultLateRenewalDoesNotCutAnExtend(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	renewed := make(chan lock.RenewedInfo, 100)
+	c := faultMet(t, p.URL(), &lock.Options{
+		TTL:   900 * time.Millisecond,
+		Hooks: lock.Hooks{Renewed: func(i lock.RenewedInfo) { renewed <- i }},
+	})
+	lease := faultTake(t, c.Mutex("job"))
+	s.Do(t, "PEXPIRE", "lock:job", 3_600_000)
+	faultAwait(t, "the renewal that sees it", renewed)
+	late := p.Catch(faultproxy.HoldRequest, scripts.Extend.SHA1)
+	faultAwait(t, "the renewal that is late", late.Done())
+	if err := lease.Extend(faultSoon(t), time.Minute); err != nil {
+		t.Fatalf("Extend: %v", err)
+	}
+	late.Release()
+	faultAwait(t, "the late renewal", renewed)
+	if left := s.Do(t, "PTTL", "lock:job").(int64); left < 50_000 {
+		t.Errorf("the key has %d ms left, and the lease is valid until %v", left, lease.Deadline())
+	}
+	if err := lease.Extend(faultSoon(t), 2*time.Hour); !errors.Is(err, lock.ErrInvalid) {
+		t.Errorf("an Extend that a late renewal could cut: %v", err)
+	}
+	faultUnlock(t, lease)
+}
+
+// A key that became something else ends the lease at the next renewal, not when its time is up.
+func TestFaultKeyBecomesSomethingElse(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	c := faultMet(t, s.URL(), &lock.Options{TTL: 900 * time.Millisecond})
+	for what, learn := range map[string]func(*lock.Lease){
+		"renewal": func(lease *lock.Lease) { faultAwait(t, "the loss", lease.Done()) },
+		"Extend": func(lease *lock.Lease) {
+			if err := lease.Extend(faultSoon(t), time.Minute); !errors.Is(err, lock.ErrLost) {
+				t.Errorf("Extend: %v", err)
+			}
+		},
+	} {
+		lease := faultTake(t, c.Mutex(what))
+		s.Do(t, "DEL", "lock:"+what)
+		s.Do(t, "SADD", "lock:"+what, "x")
+		learn(lease)
+		if err := lease.Err(); !errors.Is(err, lock.ErrLost) || !errors.Is(err, lock.ErrWrongType) {
+			t.Errorf("%s: Err %v", what, err)
+		}
+		if time.Until(lease.Deadline()) <= 0 {
+			t.Errorf("%s: told only when its time was up", what)
+		}
+	}
+}
+
+// A lock that was granted too late is not taken, and not met as somebody else's either.
+func TestFaultTryLockGrantedTooLate(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	c := faultMet(t, p.URL(), &lock.Options{TTL: 300 * time.Millisecond})
+	late := p.Catch(faultproxy.HoldReply, scripts.Acquire.SHA1)
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Mutex("job").TryLock(faultSoon(t))
+		done <- err
+	}()
+	faultAwait(t, "the reply", late.Done())
+	faultPause(300 * time.Millisecond)
+	late.Release()
+	if err := faultAwait(t, "TryLock", done); err == nil || errors.Is(err, lock.ErrHeld) {
+		t.Errorf("TryLock: %v", err)
+	}
+}
+
+// Unlock beside Close: the lock is given up, and Unlock says so or that the lease had ended.
+func TestFaultUnlockBesideClose(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	for range 60 {
+		c, err := lock.Open(s.URL(), &lock.Options{TTL: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease := faultTake(t, c.Mutex("job"))
+		done := make(chan error, 1)
+		go func() { done <- lease.Unlock(context.Background()) }()
+		_ = c.Close()
+		if err := faultAwait(t, "Unlock", done); err != nil && !errors.Is(err, lock.ErrLost) {
+			t.Errorf("Unlock beside Close: %v", err)
+		}
+		if n := s.Do(t, "EXISTS", "lock:job"); n != int64(0) {
+			t.Fatal("the lock is held after Unlock and Close")
+		}
+	}
+}
+
+// A hook that calls Unlock does not wait for itself, whoever noticed the loss.
+func TestFaultUnlockInLostHook(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	leases, told := make(chan *lock.Lease, 1), make(chan error, 1)
+	c := faultMet(t, s.URL(), &lock.Options{
+		TTL: 50 * time.Millisecond, NoRenewal: true,
+		Hooks: lock.Hooks{Lost: func(lock.LostInfo) { told <- (<-leases).Unlock(context.Background()) }},
+	})
+	for range 20 {
+		lease := must(c.Mutex("job").Lock(faultSoon(t)))(t)
+		leases <- lease
+		for lease.Valid() { // its timer and Unlock notice at the same time
+		}
+		_ = lease.Unlock(context.Background())
+		if err := faultAwait(t, "the hook", told); !errors.Is(err, lock.ErrLost) {
+			t.Errorf("Unlock in the hook: %v", err)
+		}
+	}
+}
