@@ -3,6 +3,7 @@ package redisconn
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -67,6 +68,10 @@ func (l *Line) more(inline bool) bool {
 // that is for the goroutine; a caller that drives must come back to its own work.
 func (l *Line) drive(feed bool) {
 	err := l.connect()
+	if feed && errors.Is(err, ErrTimeout) {
+		l.dropLate(err) // the others, and who came since, can wait longer
+		return
+	}
 	taken, batch, now := l.take(err)
 	if len(batch) > 0 {
 		l.exchange(batch, now, feed)
@@ -102,12 +107,14 @@ func (l *Line) connect() error {
 	return nil
 }
 
-// patience returns the earliest deadline of the queue; ok is false if all callers have left.
+// patience returns the earliest deadline of the calls that are worth a dial; ok is false if there
+// are none.
 func (l *Line) patience() (first time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := time.Now()
 	for _, c := range l.queue {
-		if c.state != abandoned && (!ok || c.Deadline.Before(first)) {
+		if c.state != abandoned && !c.late(now) && (!ok || c.Deadline.Before(first)) {
 			first, ok = c.Deadline, true
 		}
 	}
@@ -123,9 +130,9 @@ func (l *Line) take(dialErr error) (taken, batch []*Call, now time.Time) {
 	if l.closed {
 		dialErr = ErrClosed
 	}
-	if l.link == nil && dialErr == nil { // all had left before the dial; who came since is next
-		l.queue = slices.DeleteFunc(l.queue, func(c *Call) bool { return c.state == abandoned })
+	if l.link == nil && dialErr == nil { // nobody was worth a dial; who came since is next
 		l.mu.Unlock()
+		l.dropLate(errBehind)
 		return nil, nil, now
 	}
 	taken = l.cutLocked()
@@ -148,6 +155,22 @@ func (l *Line) take(dialErr error) (taken, batch []*Call, now time.Time) {
 	}
 	failAll(failed, &Error{Err: dialErr})
 	return taken, batch, now
+}
+
+// dropLate removes from the queue the calls that were abandoned, and those that are late, which fail.
+func (l *Line) dropLate(err error) {
+	now := time.Now()
+	var late []*Call
+	l.mu.Lock()
+	l.queue = slices.DeleteFunc(l.queue, func(c *Call) bool {
+		if c.state != abandoned && c.late(now) {
+			c.state = begun
+			late = append(late, c)
+		}
+		return c.state != waiting
+	})
+	l.mu.Unlock()
+	failAll(late, &Error{Err: err})
 }
 
 // cutLocked removes from the queue as many calls as may go out together.
@@ -209,6 +232,7 @@ func (l *Line) exchange(batch []*Call, now time.Time, feed bool) {
 
 // feed sends what has come into the queue behind the calls that are in flight.
 func (l *Line) feed(flight []*Call, before time.Time) ([]*Call, time.Time, error) {
+	runtime.Gosched() // those who got their replies may ask for more
 	taken, more, now := l.take(nil)
 	flight = append(flight, more...)
 	l.link.fuse.arm(earliest(flight))
