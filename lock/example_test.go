@@ -247,3 +247,96 @@ func ExampleHooks() {
 	// acquired import
 	// released import <nil>
 }
+
+// A program that ends lets its jobs finish, within a limit.
+func ExampleClient_Shutdown() {
+	url, stop := startRedis()
+	defer stop()
+	c, _ := lock.Open(url, nil)
+
+	started, done := make(chan struct{}), make(chan error)
+	go func() {
+		done <- c.Do(context.Background(), "import", func(ctx context.Context) error {
+			close(started)
+			return ctx.Err() // it is not interrupted
+		})
+	}()
+	<-started
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	fmt.Println(c.Shutdown(ctx), <-done)
+	// Output: <nil> <nil>
+}
+
+// Options for all locks of a client; a nil *Options is ready for use.
+func ExampleOptions() {
+	_, err := lock.Open("redis://localhost:6379/0", &lock.Options{
+		Prefix: "billing:",              // the lock N is the key billing:lock:N
+		Label:  "billing on db3",        // who holds a lock, instead of hostname:pid
+		TTL:    time.Minute,             // how long it outlives a holder that died
+		Margin: 100 * time.Millisecond,  // how long before that a lease ends
+		Hooks:  lock.Hooks{Lost: alert}, // who wants to know
+	})
+	fmt.Println(err)
+	_, err = lock.Open("redis://localhost:6379/0", &lock.Options{TTL: time.Millisecond})
+	fmt.Println(errors.Is(err, lock.ErrInvalid))
+	// Output:
+	// <nil>
+	// true
+}
+
+func alert(i lock.LostInfo) { log.Print(i.Err) }
+
+// Options of one job, where they differ from the client's.
+func ExampleMutexOptions() {
+	url, stop := startRedis()
+	defer stop()
+	c, _ := lock.Open(url, nil)
+	defer c.Close()
+
+	m := c.MutexWith("import", &lock.MutexOptions{TTL: 10 * time.Minute, NoRenewal: true})
+	lease, err := m.TryLock(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer lease.Unlock(context.Background())
+	fmt.Println(time.Until(lease.Deadline()) > 9*time.Minute)
+	// Output: true
+}
+
+// What a refusal tells.
+func ExampleHeldError() {
+	url, stop := startRedis()
+	defer stop()
+	c, _ := lock.Open(url, &lock.Options{Label: "importer"})
+	defer c.Close()
+	lease, _ := c.Mutex("import").TryLock(context.Background())
+	defer lease.Unlock(context.Background())
+
+	_, err := c.Mutex("import").TryLock(context.Background())
+	var held *lock.HeldError
+	fmt.Println(errors.As(err, &held), errors.Is(err, lock.ErrHeld))
+	fmt.Println(held.Name, held.Owner.Label, held.TTL > 29*time.Second, held.Owner.ID == "")
+	// Output:
+	// true true
+	// import importer true true
+}
+
+// Why a lease was lost.
+func ExampleLostError() {
+	url, stop := startRedis()
+	defer stop()
+	c, _ := lock.Open(url, &lock.Options{TTL: 300 * time.Millisecond})
+	defer c.Close()
+
+	err := c.Do(context.Background(), "import", func(ctx context.Context) error {
+		_, _, _ = c.Reset(ctx, "import") // an operator takes the lock away
+		<-ctx.Done()
+		return nil
+	})
+	var lost *lock.LostError
+	if errors.As(err, &lost) {
+		fmt.Printf("%s: %v\n", lost.Name, lost.Cause)
+	}
+	// Output: import: Redis says that nobody holds it
+}

@@ -91,21 +91,23 @@ func TestFaultTryLockGrantedTooLate(t *testing.T) {
 func TestFaultUnlockBesideClose(t *testing.T) {
 	t.Parallel()
 	s := faultServer(t)
-	for range 60 {
-		c, err := lock.Open(s.URL(), &lock.Options{TTL: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		lease := faultTake(t, c.Mutex("job"))
-		done := make(chan error, 1)
-		go func() { done <- lease.Unlock(context.Background()) }()
-		_ = c.Close()
-		if err := faultAwait(t, "Unlock", done); err != nil && !errors.Is(err, lock.ErrLost) {
-			t.Errorf("Unlock beside Close: %v", err)
-		}
-		if n := s.Do(t, "EXISTS", "lock:job"); n != int64(0) {
-			t.Fatal("the lock is held after Unlock and Close")
-		}
+	p := faultProxy(t, s)
+	c := faultMet(t, p.URL(), nil)
+	lease := faultTake(t, c.Mutex("job"))
+	slow := p.Catch(faultproxy.HoldRequest, scripts.Release.SHA1)
+	unlocked, closed := make(chan error, 1), make(chan error, 1)
+	go func() { unlocked <- lease.Unlock(context.Background()) }()
+	faultAwait(t, "the release", slow.Done())
+	go func() { closed <- c.Close() }()
+	faultAwait(t, "Close to begin", c.Closing())
+	faultPause(100 * time.Millisecond) // Close would have cut the release off by now
+	slow.Release()
+	if err := faultAwait(t, "Unlock", unlocked); err != nil {
+		t.Errorf("Unlock beside Close: %v", err)
+	}
+	faultAwait(t, "Close", closed)
+	if n := s.Do(t, "EXISTS", "lock:job"); n != int64(0) {
+		t.Error("the lock is held after Unlock and Close")
 	}
 }
 

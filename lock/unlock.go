@@ -71,7 +71,9 @@ func (h *hold) release(held bool, deadline time.Time) error {
 	s := h.client.store
 	doubt := false
 	released, err := s.release(context.Background(), limitFromNow(), h.name, h.id)
-	if broken(err) {
+	// A demoted master answers READONLY, and the line gives its connection up: the next one may be to
+	// the right server.
+	if broken(err) || refused(err) && redisconn.Classify(err) == redisconn.Moved {
 		doubt = sent(err)
 		again := limitFromNow()
 		if deadline.Before(again) {

@@ -1,0 +1,205 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/redisconn"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/renewal"
+)
+
+func TestFaultReplica(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	var dials atomic.Int64
+	pool := s.Pool(t)
+	dial := pool.Dial
+	pool.Dial = func() (redis.Conn, error) {
+		dials.Add(1)
+		return dial()
+	}
+	c, err := lock.New(pool, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	other := faultTake(t, c.Mutex("other"))
+	j := newFaultJob(t, s.URL(), 3*time.Second)
+	faultBlocked(t, s, 1)
+
+	s.Do(t, "REPLICAOF", "127.0.0.1", "1") // nobody listens there: it keeps its data
+	s.Do(t, "CONFIG", "SET", "replica-read-only", "no")
+	s.Do(t, "RENAME", "lock:job", "kept") // a replica that has not heard of the lock
+	s.Do(t, "CONFIG", "SET", "replica-read-only", "yes")
+
+	_, err = c.Mutex("new").TryLock(faultSoon(t))
+	faultHasCode(t, "TryLock", err, "READONLY")
+	before := dials.Load()
+	_, err = c.Mutex("new").TryLock(faultSoon(t))
+	faultHasCode(t, "TryLock", err, "READONLY")
+	if n := dials.Load() - before; n != 1 {
+		t.Errorf("the call after READONLY dialled %d times", n)
+	}
+	faultIs(t, "Unlock", other.Unlock(faultSoon(t)), lock.ErrUnknown)
+	faultAwait(t, "Reconnecting", j.waiter.reconnecting)
+	if err := faultAwait(t, "a renewal fails", j.holder.failed).Err; !redisconn.HasCode(err, "READONLY") {
+		t.Errorf("the renewal failed with %v", err)
+	}
+
+	s.Do(t, "CONFIG", "SET", "replica-read-only", "no")
+	if !j.lease.Valid() {
+		t.Fatalf("a replica's word was believed: %v", j.lease.Err())
+	}
+	s.Do(t, "RENAMENX", "kept", "lock:job")
+	s.Do(t, "REPLICAOF", "NO", "ONE")
+	s.Do(t, "CONFIG", "SET", "replica-read-only", "yes")
+	j.goesOn(t, s)
+	redistest.Until(t, "the background releases", func() bool { return faultValue(t, s, "lock:other") == "" })
+}
+
+func TestFaultFailover(t *testing.T) {
+	t.Parallel()
+	for _, replicated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("replicated %v", replicated), func(t *testing.T) {
+			t.Parallel()
+			first := faultPrepared(t, redistest.StartTCP(t, "repl-diskless-sync-delay 0"))
+			second := faultPrepared(t, redistest.StartTCP(t))
+			var master atomic.Pointer[redistest.Server]
+			master.Store(first)
+			open := func(events *faultEvents) *lock.Client {
+				pool := &redis.Pool{Dial: func() (redis.Conn, error) {
+					m := master.Load()
+					return redis.Dial(m.Network(), m.Addr())
+				}}
+				c, err := lock.New(pool, &lock.Options{TTL: 3 * time.Second, Hooks: events.hooks()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = c.Close() })
+				return c
+			}
+			events := newFaultEvents()
+			lease := faultTake(t, open(events).Mutex("job"))
+			events.renewedNow(t)
+			if replicated {
+				host, port, _ := strings.Cut(first.Addr(), ":")
+				second.Do(t, "REPLICAOF", host, port)
+				redistest.Until(t, "the replica has the lock", func() bool {
+					return faultValue(t, second, "lock:job") == lease.ID()
+				})
+				second.Do(t, "REPLICAOF", "NO", "ONE")
+			}
+			master.Store(second)
+			host, port, _ := strings.Cut(second.Addr(), ":")
+			first.Do(t, "REPLICAOF", host, port)
+			if replicated {
+				events.renewedNow(t)
+				if !lease.Valid() {
+					t.Errorf("lost by the failover: %v", lease.Err())
+				}
+				// The calls' connection still goes to the old master: that is noticed now.
+				if err := lease.Unlock(faultSoon(t)); err != nil && !errors.Is(err, lock.ErrUnknown) {
+					t.Errorf("Unlock: %v", err)
+				}
+				redistest.Until(t, "it is released", func() bool { return faultValue(t, second, "lock:job") == "" })
+				return
+			}
+			next := faultTake(t, open(newFaultEvents()).Mutex("job"))
+			faultIs(t, "Lost", faultAwait(t, "Lost", events.lost).Err, lock.ErrLost, renewal.ErrNotOwner)
+			if next.Fence() <= lease.Fence() {
+				t.Errorf("fences: %d, after the failover %d", lease.Fence(), next.Fence())
+			}
+			faultUnlock(t, next)
+		})
+	}
+}
+
+func TestFaultScriptFlush(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	events := newFaultEvents()
+	c := faultMet(t, s.URL(), &lock.Options{TTL: 900 * time.Millisecond, Hooks: events.hooks()})
+	kept := faultTake(t, c.Mutex("kept"))
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		conn, err := redis.Dial(s.Network(), s.Addr())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		for tick := time.Tick(3 * time.Millisecond); ; <-tick {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := conn.Do("SCRIPT", "FLUSH"); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	var jobs sync.WaitGroup
+	for i := range 4 {
+		jobs.Go(func() {
+			for range 50 {
+				err := c.Do(faultSoon(t), fmt.Sprint("job-", i%2), func(context.Context) error { return nil })
+				if err != nil {
+					t.Errorf("Do: %v", err)
+				}
+			}
+		})
+	}
+	for range 5 {
+		events.renewedNow(t)
+	}
+	jobs.Wait()
+	close(stop)
+	all.Wait()
+	if len(events.failed) > 0 || !kept.Valid() {
+		t.Errorf("%d renewals failed, the lease is valid: %v", len(events.failed), kept.Valid())
+	}
+	faultUnlock(t, kept)
+}
+
+func TestFaultPoolExhausted(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	pool := s.Pool(t)
+	pool.MaxActive, pool.Wait = 1, true
+	conn := pool.Get()
+	defer conn.Close()
+	if _, err := conn.Do("PING"); err != nil {
+		t.Fatal(err)
+	}
+	open := func(e *faultEvents) *lock.Client {
+		c, err := lock.New(pool, &lock.Options{TTL: 600 * time.Millisecond, Hooks: e.hooks()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	events, waiting := newFaultEvents(), newFaultEvents()
+	lease := faultTake(t, open(events).Mutex("job"))
+	wait := faultLock(faultSoon(t), open(waiting).Mutex("job"))
+	faultAwait(t, "Waiting", waiting.waiting)
+	for range 3 {
+		events.renewedNow(t)
+	}
+	faultUnlock(t, lease)
+	got, _ := faultGot(t, wait)
+	_ = got.Unlock(faultSoon(t))
+}
