@@ -34,7 +34,7 @@ func TestFaultReplica(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	other := faultTake(t, c.Mutex("other"))
-	j := newFaultJob(t, s.URL(), 3*time.Second)
+	j := newFaultJob(t, s.URL(), 9*time.Second) // the lease must live through all of this
 	faultBlocked(t, s, 1)
 
 	s.Do(t, "REPLICAOF", "127.0.0.1", "1") // nobody listens there: it keeps its data
