@@ -97,7 +97,7 @@ func TestWire(t *testing.T) {
 	if _, _, err := c.Reset(soon(t), "M"); err != nil {
 		t.Fatal(err)
 	}
-	m := s.Dump(t, "*M")
+	m := s.Dump(t, "p:lock*:M")
 	if len(m) != 2 || m["p:lock-signal:M"].PTTL > signal.to || m["p:lock-signal:M"].Type != "list" {
 		t.Errorf("after reset: %+v", m)
 	}
