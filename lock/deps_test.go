@@ -2,41 +2,46 @@ package lock_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-// What programs get that use the library: two modules, and nothing else.
+const module = "github.com/holdfast-go/holdfast/"
+
+// imports returns what a package of ours imports, directly or not, outside the standard library.
+func imports(t *testing.T, pkg string) []string {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		redistest.Skip(t, "there is no go command: "+err.Error())
+	}
+	list := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}",
+		module+pkg)
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return strings.Fields(string(out))
+}
+
+// Programs that use the library get two modules and nothing else, and dependencies run one way.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
-	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}",
-		"github.com/holdfast-go/holdfast/lock").Output()
-	if err != nil {
-		redistest.Skip(t, "go list does not work here: "+err.Error())
-	}
-	for _, path := range strings.Fields(string(out)) {
-		known := false
-		for _, ours := range []string{
-			"github.com/holdfast-go/holdfast/", "github.com/gomodule/redigo/", "github.com/oklog/ulid/v2",
-		} {
-			known = known || strings.HasPrefix(path, ours)
-		}
-		if !known || strings.Contains(path, "redistest") || strings.Contains(path, "faultproxy") {
-			t.Errorf("lock imports %s", path)
-		}
-	}
-	out, _ = exec.Command("go", "list", "-deps", "github.com/holdfast-go/holdfast/renewal").Output()
-	for _, path := range strings.Fields(string(out)) {
-		if strings.Contains(path, "redis") || strings.HasSuffix(path, "/lock") {
-			t.Errorf("renewal imports %s", path)
-		}
-	}
-	out, _ = exec.Command("go", "list", "-deps", "github.com/holdfast-go/holdfast/signal").Output()
-	for _, path := range strings.Fields(string(out)) {
-		if strings.Contains(path, "redis") || strings.HasSuffix(path, "/lock") {
-			t.Errorf("signal imports %s", path)
+	for pkg, allowed := range map[string][]string{
+		"renewal": {module + "renewal"},
+		"signal":  {module + "signal"},
+		"lock": {
+			module + "lock", module + "renewal", module + "signal",
+			module + "internal/redisconn", module + "internal/scripts",
+			"github.com/gomodule/redigo/redis", "github.com/oklog/ulid/v2",
+		},
+	} {
+		for _, path := range imports(t, pkg) {
+			if !slices.Contains(allowed, path) {
+				t.Errorf("%s imports %s", pkg, path)
+			}
 		}
 	}
 }

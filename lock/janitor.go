@@ -123,8 +123,8 @@ func (j *janitor) take() (due []task, next time.Time, more bool) {
 // retryEvery is how long a task waits after a failure.
 const retryEvery = 200 * time.Millisecond
 
-// release does the tasks. Those that fail come again. Those that found nothing end with a repair: a
-// signal may have been consumed for the sake of the lock.
+// release does the tasks. Those that found nothing end with a repair: a signal may have been consumed
+// for the sake of the lock.
 func (j *janitor) release(tasks []task) {
 	refs := make([]lockRef, len(tasks))
 	for i, t := range tasks {
@@ -135,23 +135,31 @@ func (j *janitor) release(tasks []task) {
 	var free []string
 	j.mu.Lock()
 	for i, t := range tasks {
-		if errs[i] == nil && t.twice && !j.stopped {
-			due := time.Now().Add(operationLimit)
-			j.tasks = append(j.tasks, task{lockRef: t.lockRef, due: due, until: due.Add(maxTTL)})
-		}
-		switch {
-		case errs[i] == nil && !released[i]:
+		j.doneLocked(t, errs[i])
+		if errs[i] == nil && !released[i] {
 			free = append(free, t.name)
-		case errs[i] != nil && repeatable(errs[i]) && !j.stopped:
-			t.due = time.Now().Add(retryEvery)
-			j.tasks = append(j.tasks, t)
-		case j.stopped && broken(errs[i]):
-			j.tasks = nil // Redis does not answer: the others would only wait for it, too
 		}
 	}
 	j.mu.Unlock()
 	if len(free) > 0 {
 		j.store.repairAll(deadline, free)
+	}
+}
+
+// doneLocked decides whether a task that was tried comes again: after an error that may pass, and,
+// if it is to be done twice, after the first time. Once the janitor is stopped none does.
+func (j *janitor) doneLocked(t task, err error) {
+	now := time.Now()
+	switch {
+	case j.stopped && broken(err):
+		j.tasks = nil // Redis does not answer: the others would only wait for it, too
+	case j.stopped:
+	case err == nil && t.twice:
+		due := now.Add(operationLimit)
+		j.tasks = append(j.tasks, task{lockRef: t.lockRef, due: due, until: due.Add(maxTTL)})
+	case err != nil && repeatable(err):
+		t.due = now.Add(retryEvery)
+		j.tasks = append(j.tasks, t)
 	}
 }
 
