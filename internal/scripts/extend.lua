@@ -3,18 +3,21 @@
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the signal
+-- KEYS[3]  the fence; left out if the lease has no fencing token
 -- ARGV[1]  the owner id
--- ARGV[2]  the TTL in milliseconds
+-- ARGV[2]  the TTL in milliseconds; -1: none, the lock is to stay for ever
 -- ARGV[3]  the longest TTL that may stay, in milliseconds
+-- ARGV[4]  the lease's fencing token; only with KEYS[3]
 --
 -- Returns {1, pttl} with the TTL that the lock has now: ARGV[2], or the larger one that it had, as
 -- long as that is not beyond ARGV[3] (then, or without any TTL, somebody else or the server's clock
 -- changed it, and it is set right). Returns {0, owner} (at most the first 1025 bytes, false if it is
--- free) when it is not ours. WRONGTYPE if the lock is something else.
+-- free) when it is not ours: another id, or ours with a later fencing token, so that somebody has
+-- taken it under the same id since. WRONGTYPE if the lock is something else.
 --
 -- Before it answers without having changed anything, a write that changes nothing makes a replica
 -- answer READONLY instead of what it last heard; it is left out if the signal key is of a foreign
--- type.
+-- type. A fence that is missing, or is no token, says nothing.
 local call = redis.pcall
 local function master()
   local wrote = call('LREM', KEYS[2], 0, '')
@@ -23,15 +26,31 @@ end
 
 local owner = call('GET', KEYS[1])
 if type(owner) == 'table' then return owner end
-if owner ~= ARGV[1] then
+local ours = owner == ARGV[1]
+if ours and KEYS[3] then
+  local last, token = call('GET', KEYS[3]), ARGV[4]
+  if type(last) == 'table' then
+    if not string.find(last.err, 'WRONGTYPE', 1, true) then return last end
+  elseif last and string.find(last, '^%d+$') then
+    ours = not (#last > #token or #last == #token and last > token)
+  end
+end
+if not ours then
   return master() or {0, owner and string.sub(owner, 1, 1025)}
 end
 
 local pttl = call('PTTL', KEYS[1])
 if type(pttl) == 'table' then return pttl end
-if pttl >= tonumber(ARGV[2]) and pttl <= tonumber(ARGV[3]) then
+local ttl = tonumber(ARGV[2])
+if ttl < 0 then
+  if pttl < 0 then return master() or {1, -1} end
+  local kept = call('PERSIST', KEYS[1])
+  if type(kept) == 'table' then return kept end
+  return {1, -1}
+end
+if pttl >= ttl and pttl <= tonumber(ARGV[3]) then
   return master() or {1, pttl}
 end
 local moved = call('PEXPIRE', KEYS[1], ARGV[2])
 if type(moved) == 'table' then return moved end
-return {1, tonumber(ARGV[2])}
+return {1, ttl}

@@ -2,31 +2,52 @@
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the signal
+-- KEYS[3]  the fence; left out unless the id may be in use a second time
 -- ARGV[1]  the owner id
 -- ARGV[2]  the signal's TTL in milliseconds
+-- ARGV[3]  for how many milliseconds nobody may have the lock yet; 0: it is free at once. May be left
+--          out without KEYS[3]
+-- ARGV[4]  the lease's fencing token; only with KEYS[3]
 --
--- Returns 1 when it was released, 0 when somebody else or nobody holds it. WRONGTYPE if the lock
--- is something else; a signal key of a foreign type is left alone.
+-- Returns 1 when it was released, 0 when somebody else or nobody holds it, be it under the same id
+-- with a later fencing token. WRONGTYPE if the lock is something else; a signal key of a foreign type
+-- is left alone, and a fence that is missing, or is no token, says nothing.
 --
--- The lock's DEL comes before the push, so that a Redis out of memory cannot keep a lock held, and
--- errors of the signal are swallowed after it: the waiters' own look heals them. Before 0, a write
--- that changes nothing makes a replica answer READONLY instead of what it last heard.
+-- A lock that is not free at once stays there with the value <id>/kept, so that no late renewal and
+-- no second release touches it; a repeat that finds this returns 1. Waiters are woken all the same:
+-- they read the new TTL and set their timers by it.
+--
+-- The lock's DEL comes before all other writes, so that a Redis out of memory cannot keep a lock held
+-- (it lets a script go on that has written), and errors after it are swallowed: the waiters' own look
+-- heals a lost signal. Before 0, a write that changes nothing makes a replica answer READONLY instead
+-- of what it last heard.
 local call = redis.pcall
 local owner = call('GET', KEYS[1])
 if type(owner) == 'table' then return owner end
+local ours = owner == ARGV[1]
+if ours and KEYS[3] then
+  local last, token = call('GET', KEYS[3]), ARGV[4]
+  if type(last) == 'table' then
+    if not string.find(last.err, 'WRONGTYPE', 1, true) then return last end
+  elseif last and string.find(last, '^%d+$') then
+    ours = not (#last > #token or #last == #token and last > token)
+  end
+end
+local keep = ARGV[3] and tonumber(ARGV[3]) > 0
 local signals = call('LLEN', KEYS[2])
 local list = type(signals) == 'number'
 
-if owner ~= ARGV[1] then
+if not ours then
   if list then
     local wrote = call('LREM', KEYS[2], 0, '')
     if type(wrote) == 'table' then return wrote end
   end
-  return 0
+  return keep and owner == ARGV[1] .. '/kept' and 1 or 0
 end
 
 local gone = call('DEL', KEYS[1])
 if type(gone) == 'table' then return gone end
+if keep then call('SET', KEYS[1], ARGV[1] .. '/kept', 'PX', ARGV[3]) end
 if list then
   if signals == 0 then call('LPUSH', KEYS[2], '1') end
   call('PEXPIRE', KEYS[2], ARGV[2])

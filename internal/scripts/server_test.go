@@ -16,6 +16,8 @@ var (
 	acquireCall = usual{Acquire, []string{theLock, theFence}, []any{"me", 30_000, fenceTTL}}
 	extendCall  = usual{Extend, []string{theLock, theSignal}, []any{"me", 30_000, 60_000}}
 	releaseCall = usual{Release, []string{theLock, theSignal}, []any{"me", signalTTL}}
+	keepCall    = usual{Release, []string{theLock, theSignal}, []any{"me", signalTTL, 60_000}}
+	adoptCall   = usual{Acquire, []string{theLock, theFence}, []any{"me", 30_000, fenceTTL, "adopt", "old"}}
 	resetCall   = usual{Reset, []string{theLock, theSignal}, []any{signalTTL}}
 	repairCall  = usual{Repair, []string{theLock, theSignal}, []any{signalTTL}}
 	ownerCall   = usual{Owner, []string{theLock}, nil}
@@ -56,6 +58,10 @@ func TestReplica(t *testing.T) {
 		{"release ours", "me", releaseCall, fails("READONLY")},
 		{"release another's", "you", releaseCall, fails("READONLY")},
 		{"release free", "", releaseCall, fails("READONLY")},
+		{"adopt ours", "old", adoptCall, fails("READONLY")},
+		{"adopt another's", "you", adoptCall, fails("READONLY")},
+		{"adopt free", "", adoptCall, fails("READONLY")},
+		{"release what is kept", "me/kept", keepCall, fails("READONLY")},
 		{"reset taken", "you", resetCall, fails("READONLY")},
 		{"reset free", "", resetCall, fails("READONLY")},
 		{"repair free", "", repairCall, fails("READONLY")},
@@ -130,6 +136,13 @@ func TestOutOfMemory(t *testing.T) {
 	t.Run("release", func(t *testing.T) {
 		reply, err := onFull(releaseCall, command{"SET", theLock, "me"})
 		check(t, reply, err, 1)
+	})
+	t.Run("release and keep", func(t *testing.T) {
+		reply, err := onFull(keepCall, command{"SET", theLock, "me"})
+		check(t, reply, err, 1, theLock)
+		if value := s.Do(t, "GET", theLock); !matches(value, "me/kept", span{}) {
+			t.Errorf("the lock holds %s", show(value))
+		}
 	})
 	t.Run("release another's", func(t *testing.T) {
 		reply, err := onFull(releaseCall, command{"SET", theLock, "you"})
