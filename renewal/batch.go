@@ -31,8 +31,9 @@ type ExtendFunc func(batch []Request, limit time.Duration, written func()) []Res
 // A Request asks for one term to be extended to TTL from now. The TTL is what the term had when
 // the batch was put together; a Retime since then has its own extend.
 type Request struct {
-	Term *Term
-	TTL  time.Duration
+	Term     *Term
+	TTL      time.Duration
+	NoExpiry bool // make it permanent, or see that it is ours still, instead: see Config.NoExpiry
 
 	margin time.Duration // what the term had together with TTL
 }
@@ -72,7 +73,7 @@ type Result struct {
 // was put together until its results are in.
 type attempt struct {
 	reqs  []Request // sorted by TTL, at least one; the ExtendFunc gets a copy
-	until Instant   // the validUntil that passes first of all in the batch
+	until Instant   // the first of the batch's leases to run out, see Term.lease
 
 	writeOver chan struct{} // closed when no byte of the batch will be written any more
 	once      sync.Once     // closes writeOver
@@ -93,13 +94,14 @@ func (s *Set) gatherLocked(c *class, now Instant) *attempt {
 	return a
 }
 
-// carryLocked adds t to the batch.
+// carryLocked adds t to the batch. MaxHold does not count for the time that the batch has: a term
+// that is about to reach it would take that time from the others, which may have been late to none.
 func (a *attempt) carryLocked(t *Term, now Instant) {
 	t.carrier = a
-	if u := *t.until.Load(); len(a.reqs) == 0 || u.left(now) < a.until.left(now) {
-		a.until = u
+	if len(a.reqs) == 0 || t.lease.left(now) < a.until.left(now) {
+		a.until = t.lease
 	}
-	a.reqs = append(a.reqs, Request{Term: t, TTL: t.ttl, margin: t.margin})
+	a.reqs = append(a.reqs, Request{Term: t, TTL: t.ttl, NoExpiry: t.noExpiry, margin: t.margin})
 }
 
 // limit is how long the attempt may take if it is sent at sent.

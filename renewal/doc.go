@@ -33,22 +33,36 @@
 // attempt may take min(TTL/6, 2 s) and never lasts past validUntil. One that fails is repeated
 // after 20 to 200 ms (less for TTLs under 1.2 s), whatever the error, until validUntil.
 //
+// Config.MaxHold bounds validUntil: it never passes Sent + MaxHold, by either clock. The renewals
+// take no notice. Their interval and their limit are what they would be without it, so that a loss
+// is noticed as early in the last stretch as before.
+//
+// Config.NoExpiry is for a store whose lease does not expire once it was made permanent. Until that
+// is confirmed the term is as any other; from then on validUntil is never, or Sent + MaxHold. What
+// was a renewal is a check of whether the lease is still ours: as often, and repeated after 1 to
+// 2 s (less for TTLs under 12 s) if it fails, for as long as it takes. [Term.Retime] leaves such a
+// term as it is.
+//
 // # Guarantees
 //
-//  1. Only a confirmed extend moves validUntil forward, and only to its own send + TTL - margin. A
-//     confirmation that is processed after validUntil is never a success: the term has expired.
+//  1. Only a confirmed extend moves validUntil forward, and only to its own send + TTL - margin, or
+//     to never with NoExpiry. A confirmation that is processed after validUntil is never a success:
+//     the term has expired.
 //  2. A term ends at its validUntil whatever the extend function does, a call that hangs for ever
-//     included. [Term.Valid] is false from that instant on, even where timers are late. A wall
-//     clock that jumped past it (a machine that slept) is noticed within a second or a tenth of the
-//     shortest TTL, whichever is less.
+//     included, with a cause that is [ErrExpired], or [ErrMaxHold] if that was reached. [Term.Valid]
+//     is false from that instant on, even where timers are late. A wall clock that jumped past it (a
+//     machine that slept) is noticed within a second or a tenth of the shortest TTL, whichever is
+//     less. No clock ends a permanent term without a MaxHold.
 //  3. After [Term.End] returned no renewal of the term is written. End waits for the end of a write
 //     in progress, never for a reply.
-//  4. A term that the store disowns ends at once, with a cause that is [ErrNotOwner].
+//  4. A term that the store disowns ends at once, with a cause that is [ErrNotOwner]. That goes for
+//     a permanent one too, and nothing else that the extend function returns ends one.
 //  5. Each term ends once: Done is closed and Err is set, then Options.Ended is called, once.
 //  6. No function of the user is called while a mutex is held, and no method but End and Close
 //     waits for input or output. Valid takes no lock.
-//  7. A set has one goroutine and two timers, and a timer per term. A live term is kept reachable
-//     by its set; one that has ended is not, save by a batch in flight that carries it.
+//  7. A set has one goroutine and two timers, and a timer per term that can expire. A live term is
+//     kept reachable by its set; one that has ended is not, save by a batch in flight that carries
+//     it.
 //
 // # What it does not promise
 //
@@ -61,6 +75,10 @@
 // its own.
 //
 // Code that runs on after its term ended is not stopped.
+//
+// A confirmation that makes a lease permanent may come too late for its term, or not at all. The
+// store then keeps the lease for ever, and to give it back, or to let it expire, is the caller's
+// affair: the set writes nothing for a term that has ended.
 //
 // # Compatibility
 //

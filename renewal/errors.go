@@ -10,6 +10,11 @@ var (
 	// the last renewal if that had failed. [Set.Add] returns it for a term that is over already.
 	ErrExpired = errors.New("renewal: term expired")
 
+	// ErrMaxHold is why a term ended that was held for as long as Config.MaxHold allows. The cause
+	// wraps nothing else, [ErrExpired] least of all: renewals, failed or not, had no part in it.
+	// [Set.Add] returns it for a term whose MaxHold is over already.
+	ErrMaxHold = errors.New("renewal: term was held for its maximum")
+
 	// ErrNotOwner is why a term ended that the store disowned. The cause also wraps Result.Err.
 	ErrNotOwner = errors.New("renewal: term is not the owner any more")
 

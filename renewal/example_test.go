@@ -39,12 +39,13 @@ func ExampleSet() {
 
 	sent := renewal.Now() // then acquire the lease in the store
 	term, err := set.Add(renewal.Config{
-		TTL: 900 * time.Millisecond, Margin: 50 * time.Millisecond, Sent: sent, Data: "alice",
+		TTL: 30 * time.Second, Margin: time.Second, Sent: sent, Data: "alice",
 	})
 	if err != nil {
 		fmt.Println("acquired too late:", err)
 		return
 	}
+	term.Hurry() // else it is renewed in ten seconds
 	<-renewed
 	fmt.Println("valid:", term.Valid())
 	fmt.Println("ended in time:", term.End(errors.New("work is done")))
@@ -62,12 +63,13 @@ func ExampleTerm() {
 	defer set.Close(nil)
 
 	term, err := set.Add(renewal.Config{
-		TTL: 900 * time.Millisecond, Sent: renewal.Now(), Data: "alice",
+		TTL: 30 * time.Second, Sent: renewal.Now(), Data: "alice",
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	term.Hurry() // else it is renewed in ten seconds
 	<-term.Done()
 	fmt.Println(term.Err())
 	fmt.Println(errors.Is(term.Err(), renewal.ErrNotOwner))
@@ -115,6 +117,48 @@ func ExampleConfig() {
 	// Output: 240ms true
 }
 
+// However well it is renewed, a term ends at Sent + MaxHold.
+func ExampleConfig_maxHold() {
+	set := renewal.New((&toy{owner: "alice"}).Extend, nil)
+	defer set.Close(nil)
+	sent := renewal.Now()
+	term, err := set.Add(renewal.Config{
+		TTL: 30 * time.Second, MaxHold: 500 * time.Millisecond, Sent: sent, Data: "alice",
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	<-term.Done()
+	fmt.Println(term.Until().Sub(sent.Time()), term.Err())
+	// Output: 500ms renewal: term was held for its maximum
+}
+
+// A lease that was made permanent in the store is valid until the store disowns it.
+func ExampleTerm_Hurry() {
+	confirmed := make(chan time.Time, 1)
+	set := renewal.New((&toy{owner: "alice"}).Extend, &renewal.Options{
+		Renewed: func(_ *renewal.Term, until time.Time) { confirmed <- until },
+	})
+	defer set.Close(nil)
+	term, err := set.Add(renewal.Config{
+		TTL: 30 * time.Second, Margin: time.Second, Sent: renewal.Now(),
+		NoExpiry: true, Data: "alice",
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("it expires:", !term.Until().IsZero())
+
+	// ... make it permanent in the store, and say so by Confirm; if that failed: ...
+	term.Hurry()
+	fmt.Println("it expires:", !(<-confirmed).IsZero())
+	// Output:
+	// it expires: true
+	// it expires: false
+}
+
 // The observers are told what becomes of the terms.
 func ExampleOptions() {
 	ended := make(chan struct{})
@@ -127,13 +171,14 @@ func ExampleOptions() {
 		},
 	})
 	defer set.Close(nil)
-	_, err := set.Add(renewal.Config{
-		TTL: 900 * time.Millisecond, Sent: renewal.Now(), Data: "alice",
+	term, err := set.Add(renewal.Config{
+		TTL: 30 * time.Second, Sent: renewal.Now(), Data: "alice",
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	term.Hurry() // else it is renewed in ten seconds
 	<-ended
 	// Output: alice has ended: renewal: term is not the owner any more: it belongs to bob
 }
@@ -169,16 +214,17 @@ func ExampleRequest() {
 	}
 	set := renewal.New(extend, nil)
 	defer set.Close(nil)
-	_, err := set.Add(renewal.Config{
-		TTL: 900 * time.Millisecond, Sent: renewal.Now(), Data: "reports:nightly",
+	term, err := set.Add(renewal.Config{
+		TTL: 30 * time.Second, Sent: renewal.Now(), Data: "reports:nightly",
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	term.Hurry() // else it is renewed in ten seconds
 	req := <-asked
 	fmt.Println(req.Term.Data(), req.TTL)
-	// Output: reports:nightly 900ms
+	// Output: reports:nightly 30s
 }
 
 // The zero Result is a failure: a renewal that nobody confirmed.

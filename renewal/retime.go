@@ -16,17 +16,18 @@ func interval(ttl, margin time.Duration) time.Duration {
 // A shorter ttl cuts validUntil to the send + ttl - margin at once, so that the belief is the
 // shorter one before the store knows. A longer one moves nothing: that takes the store's answer,
 // which is to be told by [Term.Confirm]. If the answer does not come, renewals go on with the new
-// ttl. A term that has ended, or whose validUntil has passed, stays as it is.
+// ttl. A term that has ended, or whose validUntil has passed, stays as it is, and so does one with
+// Config.NoExpiry, which has no length that could be set.
 func (t *Term) Retime(ttl, margin time.Duration) Instant {
 	t.set.mu.Lock()
 	defer t.set.mu.Unlock()
 	now := t.set.clock()
-	if t.ended() || t.passedLocked(now) {
+	if t.noExpiry || t.ended() || t.passedLocked(now) {
 		return now
 	}
 	t.ttl, t.margin = ttl, margin
 	t.set.tickForLocked(ttl, now)
-	t.moveLocked(earliest(*t.until.Load(), now.add(span(ttl, margin))), now)
+	t.moveLocked(earliest(t.lease, now.add(span(ttl, margin))), now)
 	if t.pos >= 0 {
 		due := now.mono.Add(interval(ttl, margin))
 		if t.due.Before(due) {
@@ -39,8 +40,9 @@ func (t *Term) Retime(ttl, margin time.Duration) Instant {
 
 // Confirm says that the store confirmed an extend to ttl that was sent at sent, with margin to be
 // kept. It moves validUntil to sent + ttl - margin if that is later, but not beyond what the term's
-// own ttl and margin of now allow: a Retime to less that came after the send stands. It does not
-// block, and calls Options.Ended if it finds the term expired.
+// own ttl and margin of now allow: a Retime to less that came after the send stands. A term with
+// Config.NoExpiry is permanent from then on, whatever ttl and margin say. It does not block, and
+// calls Options.Ended if it finds that validUntil has passed.
 //
 // An error is the term's cause: it has ended, or its validUntil passed before the confirmation was
 // processed here, which is never a success.
@@ -61,6 +63,18 @@ func (t *Term) Confirm(sent Instant, ttl, margin time.Duration) error {
 	return err
 }
 
+// Hurry makes the term due for renewal now. It is for a caller whose own extend has failed and who
+// does not want to wait for the next one. It does not block and does nothing if the term has ended,
+// is not renewed at all, or is in a batch that is under way.
+func (t *Term) Hurry() {
+	t.set.mu.Lock()
+	defer t.set.mu.Unlock()
+	now := t.set.clock()
+	if t.pos >= 0 && t.due.After(now.mono) { // what is overdue must not lose its place
+		t.scheduleLocked(now.mono, now)
+	}
+}
+
 // confirmLocked applies the confirmation of an extend that was sent at sent with the TTL and margin
 // of req, to a live term whose validUntil is still to come. It reports whether it is the latest
 // send that was confirmed.
@@ -70,9 +84,12 @@ func (t *Term) Confirm(sent Instant, ttl, margin time.Duration) error {
 // (its own span), nor what the user has asked for since (the span of now, which matters if a
 // shorter Retime came after the send), and a later deadline that was confirmed already stays.
 func (t *Term) confirmLocked(req Request, sent, now Instant) bool {
-	until := sent.add(min(span(req.TTL, req.margin), span(t.ttl, t.margin)))
-	if until.left(now) > t.until.Load().left(now) {
-		t.moveLocked(until, now)
+	lease := never
+	if !t.noExpiry {
+		lease = sent.add(min(span(req.TTL, req.margin), span(t.ttl, t.margin)))
+	}
+	if lease.left(now) > t.lease.left(now) {
+		t.moveLocked(lease, now)
 	}
 	t.agains = 0
 	if sent.mono.Before(t.confirmed.mono) {
@@ -82,20 +99,34 @@ func (t *Term) confirmLocked(req Request, sent, now Instant) bool {
 	return true
 }
 
-// moveLocked sets validUntil, and the timer with it.
-func (t *Term) moveLocked(until, now Instant) {
+// moveLocked sets what the lease is believed in to, and validUntil and the timer with it.
+func (t *Term) moveLocked(lease, now Instant) {
+	until := earliest(lease, t.latest)
+	t.lease = lease
 	t.until.Store(&until)
-	t.timer.Reset(until.left(now))
+	t.timeLocked(now)
+}
+
+// timeLocked sets the timer of a live term to validUntil.
+func (t *Term) timeLocked(now Instant) {
+	if until := t.until.Load(); until.never {
+		t.timer.Stop()
+	} else {
+		t.timer.Reset(until.left(now))
+	}
 }
 
 // nextDueLocked is when to renew the term if nothing fails. The interval counts from the last
 // confirmed send, by the larger of both clocks: what the machine slept since is over. After a
-// Retime to more that was not confirmed validUntil is nearer than the new TTL makes believe: half
-// of the way to it is the latest.
+// Retime to more that was not confirmed the lease runs out earlier than the new TTL makes believe:
+// half of the way to there is the latest. MaxHold does not count here. No renewal moves it, so half
+// of the way to it would be half of that the next time, and so on without an end.
 func (t *Term) nextDueLocked(now Instant) time.Time {
-	halfway := t.until.Load().mono.Sub(t.confirmed.mono) / 2
-	wait := min(interval(t.ttl, t.margin), halfway) - max(ahead(t.confirmed, now), 0)
-	return t.confirmed.mono.Add(wait)
+	wait := interval(t.ttl, t.margin)
+	if !t.lease.never {
+		wait = min(wait, t.lease.mono.Sub(t.confirmed.mono)/2)
+	}
+	return t.confirmed.mono.Add(wait - max(ahead(t.confirmed, now), 0))
 }
 
 // scheduleLocked queues a live term for renewal at due, if it is to be renewed and no batch carries

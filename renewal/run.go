@@ -8,6 +8,7 @@ import (
 
 const (
 	maxPause  = 200 * time.Millisecond // before a failed attempt is repeated; at least a tenth of it
+	maxEase   = 2 * time.Second        // the same for a permanent term; at least half of it
 	maxAgains = 3                      // in a row without a pause
 )
 
@@ -125,10 +126,16 @@ func (t *Term) againLocked(now Instant, jitter float64) {
 	t.scheduleLocked(due, now)
 }
 
-// pauseLocked is how long t waits after a failure: 20 to 200 ms, less where half the renewal
-// interval is. The jitter is drawn once per batch, so that what failed together is sent together.
+// pauseLocked is how long t waits after a failure: 20 to 200 ms, or 1 to 2 s if it is permanent and
+// loses nothing by it, less where half the renewal interval is. The jitter is drawn once per batch,
+// so that what failed together is sent together.
 func (t *Term) pauseLocked(jitter float64) time.Duration {
-	longest := min(maxPause, interval(t.ttl, t.margin)/2)
+	half := interval(t.ttl, t.margin) / 2
+	longest := min(maxPause, half)
 	shortest := longest / 10
+	if t.lease.never {
+		longest = min(maxEase, half)
+		shortest = longest / 2
+	}
 	return shortest + time.Duration(jitter*float64(longest-shortest))
 }

@@ -19,7 +19,8 @@ const (
 // [Set.Close], which waits for the goroutine that they are on. They may call everything else. They
 // are called with no mutex held, so a term that is reported as renewed may have ended meanwhile.
 type Options struct {
-	// Renewed is called on the renewing goroutine after a confirmed renewal, with the new validUntil.
+	// Renewed is called on the renewing goroutine after a confirmed renewal, with the new validUntil
+	// as Term.Until gives it.
 	Renewed func(t *Term, until time.Time)
 
 	// Failed is called on the renewing goroutine after an attempt failed that will be repeated.
@@ -81,8 +82,8 @@ func New(extend ExtendFunc, o *Options) *Set {
 
 // Add puts a term into the set that was acquired by a command sent at c.Sent. It does not block.
 // It fails with [ErrClosed] after Close, and with [ErrExpired] if the term's validUntil has passed
-// already: a reply that came so late is not a success, and the lease should be given back. After
-// an error nothing is kept.
+// already: a reply that came so late is not a success, and the lease should be given back. If it was
+// Config.MaxHold that has passed the error is [ErrMaxHold]. After an error nothing is kept.
 func (s *Set) Add(c Config) (*Term, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,11 +91,14 @@ func (s *Set) Add(c Config) (*Term, error) {
 		return nil, ErrClosed
 	}
 	now := s.clock()
-	until := c.Sent.add(span(c.TTL, c.Margin))
-	if until.left(now) <= 0 {
+	lease, latest := c.deadlines()
+	switch {
+	case latest.left(now) <= 0:
+		return nil, ErrMaxHold
+	case lease.left(now) <= 0:
 		return nil, ErrExpired
 	}
-	t := newTerm(s, c, until, now)
+	t := newTerm(s, c, now)
 	s.live[t] = struct{}{}
 	s.tickForLocked(c.TTL, now)
 	if !c.NoRenewal {

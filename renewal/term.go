@@ -14,11 +14,32 @@ type Config struct {
 	Sent      Instant       // read before the acquire was sent
 	NoRenewal bool          // never extend the term, only end it in time
 	Data      any           // the caller's own, see Term.Data
+
+	// MaxHold is how long after Sent the term ends at the latest, with ErrMaxHold, however well
+	// it is renewed; zero means no such limit. Renewals go on at their interval until then.
+	MaxHold time.Duration
+
+	// NoExpiry says that the store keeps the lease for ever once it was told to. The term has TTL
+	// and Margin as any other until that is confirmed, by [Term.Confirm] or a Renewed result. From
+	// then on it is permanent: no clock ends it, save by MaxHold. The ExtendFunc is still called,
+	// at the interval that TTL and Margin give, as the check of whether it is ours still; a check
+	// that fails is repeated until one does not. With NoRenewal there is no such check, so that a
+	// permanent term does not learn of its loss.
+	NoExpiry bool
+}
+
+// deadlines returns until when the acquire is believed in, and Sent + MaxHold.
+func (c *Config) deadlines() (lease, latest Instant) {
+	lease, latest = c.Sent.add(span(c.TTL, c.Margin)), never
+	if c.MaxHold != 0 {
+		latest = c.Sent.add(c.MaxHold)
+	}
+	return lease, latest
 }
 
 // A Term is one acquisition of one lease, from [Set.Add] on. It is live until it ends, once, for
-// good, by the first of: [Term.End]; its validUntil passing; the store saying that it is not ours;
-// [Set.Close]. Then Done is closed and Err says why.
+// good, by the first of: [Term.End]; its validUntil passing, which MaxHold bounds; the store saying
+// that it is not ours; [Set.Close]. Then Done is closed and Err says why.
 //
 // Most callers watch Done, and ask Valid right before what must not be done without the lease:
 // Done is closed by a timer, which may be late, and Valid looks at the clock. All methods may be
@@ -27,6 +48,8 @@ type Term struct {
 	set       *Set
 	data      any
 	noRenewal bool
+	noExpiry  bool
+	latest    Instant                 // Sent + MaxHold, or never
 	done      chan struct{}           // closed under set.mu when the term ends
 	until     atomic.Pointer[Instant] // validUntil; never nil; stored under set.mu, read by anybody
 	err       error                   // why it ended; written before done is closed, read only after
@@ -34,7 +57,8 @@ type Term struct {
 	// The fields below are guarded by set.mu.
 
 	ttl, margin time.Duration
-	timer       *time.Timer // runs to until and calls expire
+	lease       Instant     // validUntil if it were not for latest; never if the term is permanent
+	timer       *time.Timer // runs to until and calls expire; stopped if that is never
 	confirmed   Instant     // when the last confirmed acquire or extend was sent
 	failure     error       // of the last renewal; nil once one was confirmed
 	agains      int         // how many Agains there were in a row
@@ -46,11 +70,13 @@ type Term struct {
 }
 
 // newTerm makes a term and starts its timer. s.mu is held.
-func newTerm(s *Set, c Config, until, now Instant) *Term {
+func newTerm(s *Set, c Config, now Instant) *Term {
 	t := &Term{
-		set: s, data: c.Data, noRenewal: c.NoRenewal, done: make(chan struct{}),
-		ttl: c.TTL, margin: c.Margin, confirmed: c.Sent, pos: -1,
+		set: s, data: c.Data, noRenewal: c.NoRenewal, noExpiry: c.NoExpiry,
+		done: make(chan struct{}), ttl: c.TTL, margin: c.Margin, confirmed: c.Sent, pos: -1,
 	}
+	t.lease, t.latest = c.deadlines()
+	until := earliest(t.lease, t.latest)
 	t.until.Store(&until)
 	// A stopped timer may stay in the runtime's heap until it would have fired, so it must not
 	// keep the term alive. A live one is held by s.live, and s by its ticker.
@@ -71,7 +97,7 @@ func (t *Term) Data() any { return t.data }
 func (t *Term) Done() <-chan struct{} { return t.done }
 
 // Err is nil until Done is closed, then the cause of the end: the one given to End or Close, or
-// one that is [ErrExpired] or [ErrNotOwner].
+// one that is [ErrExpired], [ErrMaxHold] or [ErrNotOwner].
 func (t *Term) Err() error {
 	if !t.ended() {
 		return nil
@@ -85,11 +111,13 @@ func (t *Term) Valid() bool {
 	return !t.ended() && t.until.Load().left(t.set.clock()) > 0
 }
 
-// Until is validUntil, the last one if the term has ended. It has a monotonic reading.
+// Until is validUntil, the last one if the term has ended. It has a monotonic reading. For a
+// permanent term it is the end of its MaxHold, and without one the zero time, for never.
 func (t *Term) Until() time.Time { return t.until.Load().Time() }
 
 // TTL is how long the store keeps the lease after the next extend: what [Config] or the last
-// [Term.Retime] said. It does not block on input or output.
+// [Term.Retime] said. For a permanent term it only sets the interval of the checks. It does not
+// block on input or output.
 func (t *Term) TTL() time.Duration {
 	t.set.mu.Lock()
 	defer t.set.mu.Unlock()
@@ -112,9 +140,9 @@ func (t *Term) ended() bool {
 // After it returned no renewal of the term is written, so that a release can be sent.
 //
 // It returns true if this very call ended the term in time. It returns false if the term had ended
-// before, or if its validUntil had passed while its timer was late; the cause is [ErrExpired] then,
-// whatever End was given. In both cases too the write is waited for. A nil cause counts as
-// [context.Canceled].
+// before, or if its validUntil had passed while its timer was late; the cause is [ErrExpired] or
+// [ErrMaxHold] then, whatever End was given. In both cases too the write is waited for. A nil cause
+// counts as [context.Canceled].
 func (t *Term) End(cause error) bool {
 	if cause == nil {
 		cause = context.Canceled
@@ -141,10 +169,10 @@ func (t *Term) expire() {
 	t.set.mu.Lock()
 	now := t.set.clock()
 	var e event
-	if left := t.until.Load().left(now); left <= 0 {
+	if t.passedLocked(now) {
 		e = t.endLocked(now, nil)
 	} else if !t.ended() {
-		t.timer.Reset(left)
+		t.timeLocked(now)
 	}
 	t.set.mu.Unlock()
 	t.set.report(e)
@@ -158,7 +186,7 @@ func (t *Term) endLocked(now Instant, cause error) event {
 		return event{}
 	}
 	if t.passedLocked(now) {
-		cause = because(ErrExpired, t.failure)
+		cause = t.tooLateLocked(now)
 	}
 	t.timer.Stop()
 	t.set.queue.remove(t)
@@ -170,3 +198,12 @@ func (t *Term) endLocked(now Instant, cause error) event {
 
 // passedLocked reports whether validUntil has passed. It does not say whether the term has ended.
 func (t *Term) passedLocked(now Instant) bool { return t.until.Load().left(now) <= 0 }
+
+// tooLateLocked is why a term ended whose validUntil has passed. Both parts of it may have, if
+// nobody looked for long enough: the one that did so first is the reason.
+func (t *Term) tooLateLocked(now Instant) error {
+	if t.latest.left(now) <= t.lease.left(now) {
+		return ErrMaxHold
+	}
+	return because(ErrExpired, t.failure)
+}
