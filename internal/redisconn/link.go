@@ -3,6 +3,7 @@ package redisconn
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -25,6 +26,9 @@ func Cmd(name string, args ...any) Command { return Command{name, args} }
 type Link struct {
 	conn redis.Conn
 	fuse *fuse // closes conn when an exchange takes too long
+
+	closed atomic.Bool
+	count  *atomic.Int64 // of open links; nil if nobody counts
 }
 
 func newLink(conn redis.Conn) *Link {
@@ -33,9 +37,21 @@ func newLink(conn redis.Conn) *Link {
 	return k
 }
 
+// counted has the link counted as long as it is open.
+func (k *Link) counted(count *atomic.Int64) *Link {
+	count.Add(1)
+	k.count = count
+	return k
+}
+
 // Close ends the connection, and with it an exchange under way. It may be called at any time and
 // repeatedly.
-func (k *Link) Close() { _ = k.conn.Close() }
+func (k *Link) Close() {
+	_ = k.conn.Close()
+	if !k.closed.Swap(true) && k.count != nil {
+		k.count.Add(-1)
+	}
+}
 
 // Do sends one command and returns its reply. It blocks until the reply is there, at most for the
 // limit, which replaces the read timeout that the user's dialer may have set and that knows nothing

@@ -34,7 +34,8 @@ type Source struct {
 	name   string          // told to Redis by CLIENT SETNAME where that is allowed; "" for none
 	ctx    context.Context // ended by Close
 	cancel context.CancelFunc
-	met    atomic.Bool // a connection was made once
+	met    atomic.Bool  // a connection was made once
+	links  atomic.Int64 // that are open
 
 	mu     sync.Mutex     // guards the fields below
 	open   sync.WaitGroup // dials under way; grows under mu only, and not once closed
@@ -50,6 +51,9 @@ func NewSource(dial DialFunc, name string) *Source {
 
 // Met reports whether a connection was made once.
 func (s *Source) Met() bool { return s.met.Load() }
+
+// Links returns how many connections are open.
+func (s *Source) Links() int { return int(s.links.Load()) }
 
 // Close cancels the dials under way and waits for them, at most for the limit: a dialer that takes
 // no context cannot be hurried. Such a late connection is closed when it comes. Later dials fail
@@ -194,7 +198,7 @@ func (s *Source) connect(ctx context.Context, give time.Duration) (*Link, error)
 	if err != nil {
 		return nil, discreet(err)
 	}
-	link := newLink(conn)
+	link := newLink(conn).counted(&s.links)
 	stop := context.AfterFunc(ctx, link.Close)
 	defer stop()
 	if err := s.greet(link, give); err != nil {

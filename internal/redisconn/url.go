@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -45,6 +46,27 @@ func ParseURL(raw string, limit time.Duration) (DialFunc, error) {
 	return func(ctx context.Context) (redis.Conn, error) {
 		return redis.DialContext(ctx, a.network, a.addr, options...)
 	}, nil
+}
+
+// PasswordInClear reports whether a URL that [ParseURL] takes has a password that would cross a
+// network without TLS: that is, to any host but this one, as far as the host's own text tells.
+func PasswordInClear(raw string) bool {
+	a, err := parseAddress(raw)
+	if err != nil || a.password == "" || a.tls || a.network == "unix" {
+		return false
+	}
+	host, _, err := net.SplitHostPort(a.addr)
+	return err == nil && !loopback(host)
+}
+
+// loopback reports whether a host's name or address says that it is this machine. Nothing is looked
+// up: who answers may lie, and a name that means this machine today may mean another one tomorrow.
+func loopback(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback()
+	}
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
 func parseAddress(raw string) (*address, error) {

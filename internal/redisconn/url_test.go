@@ -115,6 +115,36 @@ func FuzzParseURL(f *testing.F) {
 	})
 }
 
+func TestPasswordInClear(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]bool{
+		"redis://:pw@redis.example.com":         true,
+		"redis://me:pw@redis:6379/1":            true,
+		"redis://:pw@10.0.0.1":                  true,
+		"redis://:pw@[fd00::1]:6379":            true,
+		"redis://:pw@128.0.0.1":                 true,
+		"redis://:pw@localhost.example.com":     true,
+		"redis://:pw@notlocalhost":              true,
+		"redis://:pw@127.0.0.1.example.com":     true,
+		"redis://redis.example.com":             false, // there is none
+		"rediss://:pw@redis.example.com":        false,
+		"unix://:pw@/run/redis.sock":            false,
+		"unix://:pw@/run/redis:6379":            false,
+		"redis://:pw@localhost":                 false,
+		"redis://:pw@LocalHost.:6379":           false,
+		"redis://:pw@redis.localhost":           false,
+		"redis://:pw@127.0.0.1":                 false,
+		"redis://:pw@127.255.0.9:7000":          false,
+		"redis://:pw@[::1]":                     false,
+		"redis://:pw@[::ffff:127.0.0.1]:6379/0": false,
+		"redis://:pw@host/not-a-database":       false, // and no URL that works
+	} {
+		if got := PasswordInClear(raw); got != want {
+			t.Errorf("%s: %v, want %v", raw, got, want)
+		}
+	}
+}
+
 func TestErrorsAreAHandful(t *testing.T) {
 	t.Parallel()
 	var texts []string
