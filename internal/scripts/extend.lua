@@ -11,7 +11,8 @@
 --
 -- Returns {1, pttl} with the TTL that the lock has now: ARGV[2], or the larger one that it had, as
 -- long as that is not beyond ARGV[3] (then, or without any TTL, somebody else or the server's clock
--- changed it, and it is set right). Returns {0, owner} (at most the first 1025 bytes, false if it is
+-- changed it, and it is set right). It is {1, pttl, -1} if the lock had no TTL and should have had
+-- one. Returns {0, owner} (at most the first 1025 bytes, false if it is
 -- free) when it is not ours: another id, or ours with a later fencing token, so that somebody has
 -- taken it under the same id since. WRONGTYPE if the lock is something else.
 --
@@ -53,4 +54,5 @@ if pttl >= ttl and pttl <= tonumber(ARGV[3]) then
 end
 local moved = call('PEXPIRE', KEYS[1], ARGV[2])
 if type(moved) == 'table' then return moved end
+if pttl < 0 then return {1, ttl, pttl} end
 return {1, ttl}

@@ -26,7 +26,7 @@ func TestExtend(t *testing.T) {
 		{
 			name: "without expiry", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me"}},
-			want:  []any{1, 30_000}, after: lock("me", ms(30_000)),
+			want:  []any{1, 30_000, -1}, after: lock("me", ms(30_000)),
 		},
 		{
 			name: "ours, signal left alone", keys: keys, args: args,

@@ -2,7 +2,7 @@
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the signal
--- KEYS[3]  the fence; left out unless the id may be in use a second time
+-- KEYS[3]  the fence; left out if the lease has no fencing token, or it is not known
 -- ARGV[1]  the owner id
 -- ARGV[2]  the signal's TTL in milliseconds
 -- ARGV[3]  for how many milliseconds nobody may have the lock yet; 0: it is free at once. May be left

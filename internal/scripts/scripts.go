@@ -22,6 +22,7 @@ var (
 	Extend  = script("extend", extend)
 	Look    = script("look", look)
 	Owner   = script("owner", owner)
+	Probe   = script("probe", probe)
 	Release = script("release", release)
 	Repair  = script("repair", repair)
 	Reset   = script("reset", reset)
@@ -36,6 +37,8 @@ var (
 	look string
 	//go:embed owner.lua
 	owner string
+	//go:embed probe.lua
+	probe string
 	//go:embed release.lua
 	release string
 	//go:embed repair.lua
@@ -46,7 +49,7 @@ var (
 
 // All returns every script, in the order of their names.
 func All() []Script {
-	return []Script{Acquire, Extend, Look, Owner, Release, Repair, Reset}
+	return []Script{Acquire, Extend, Look, Owner, Probe, Release, Repair, Reset}
 }
 
 func script(name, source string) Script {
