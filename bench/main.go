@@ -31,6 +31,7 @@ var measurements = []measurement{
 	{"crash", "from the expiry of a dead holder's key to the next holder", crash},
 	{"waiters", "Unlock and renewal beside 1,000 waiters", besideWaiters},
 	{"hold", "10,000 leases held for 30 s with a TTL of 3 s", holdMany},
+	{"list", "List among 1,000,000 foreign keys, and the PINGs of others meanwhile", listAmong},
 }
 
 func main() {

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -14,32 +15,38 @@ var errLate = errors.New("the reply came after the lease's end")
 
 // An attempt is what one call of Lock or TryLock asks of Redis. It keeps the id of an acquire whose
 // outcome is not known: that one is repeated under the same id, which Redis then finds or does not
-// find; every other acquire has a fresh one.
+// find; every other acquire has a fresh one. An id that the user chose may be somebody else's as well,
+// so an acquire under it is never repeated when its outcome is not known.
 type attempt struct {
 	mutex *Mutex
-	since time.Time // when Lock or TryLock was called
+	since time.Time // when Lock, TryLock or Adopt was called
+	from  string    // the id to take the lock over from; "" to take it if it is free
 	id    string    // of the acquire in doubt; "" if there is none
 	until time.Time // when the acquire in doubt has expired, if it was executed
+	stray bool      // an acquire under a given id is in doubt, and stays so
 }
 
 // ask sends one acquire. It returns a lease, or who holds the lock, or the error. It blocks until
 // ctx ends, at most for the operation limit.
 func (a *attempt) ask(ctx context.Context) (*Lease, *HeldError, error) {
 	m := a.mutex
-	id, doubt := a.id, a.id != ""
-	if !doubt {
-		var err error
-		if id, err = newID(m.settings.label); err != nil {
-			return nil, nil, err
-		}
+	doubt := a.id != ""
+	id, err := a.nextID()
+	if err != nil {
+		return nil, nil, err
 	}
-	fence, held, before, err := m.client.store.acquire(ctx, m.name, id, m.settings.ttl)
+	fence, held, before, err := m.client.store.acquire(ctx, acquisition{
+		name: m.name, id: id, ttl: m.settings.ttl, noFence: m.settings.noFence,
+		given: a.given() != "", from: a.from,
+	})
 	switch {
 	case err != nil:
 		if sent(err) || errors.Is(err, errReply) {
-			a.id, a.until = id, time.Now().Add(m.settings.ttl+operationLimit)
+			a.doubt(id)
 		}
 		return nil, nil, err
+	case held != nil && a.given() != "" && held.owner == id:
+		return nil, nil, ErrAlreadyHeld
 	case held != nil:
 		if doubt {
 			a.again()
@@ -47,10 +54,17 @@ func (a *attempt) ask(ctx context.Context) (*Lease, *HeldError, error) {
 		return nil, m.heldError(held), nil
 	}
 	a.id = ""
-	lease, err := m.client.grant(m, id, fence, before, doubt)
+	h := &hold{
+		client: m.client, name: m.name, id: id, fence: fence, settings: m.settings,
+		since: time.Now(), twice: doubt,
+	}
+	lease, err := m.client.grant(h, before)
 	if err != nil {
-		m.client.janitor.add(lockRef{m.name, id}, time.Now(), time.Now().Add(m.settings.ttl))
+		m.client.janitor.add(h.ref(false), time.Now(), time.Now().Add(m.settings.ttl))
 		return nil, nil, err
+	}
+	if m.settings.noExpiry {
+		h.makePermanent(ctx)
 	}
 	tell(m.client.hooks.Acquired, AcquiredInfo{
 		Name: m.name, Label: m.settings.label, Fence: fence,
@@ -59,12 +73,80 @@ func (a *attempt) ask(ctx context.Context) (*Lease, *HeldError, error) {
 	return lease, nil, nil
 }
 
+// given returns the id that the user wants the lock to be held under, "" if that is a fresh one.
+func (a *attempt) given() string {
+	switch {
+	case a.from == "":
+		return a.mutex.settings.id
+	case a.mutex.settings.keepID:
+		return a.from
+	}
+	return ""
+}
+
+// nextID returns the id of the next acquire: the one in doubt, the given one, or a fresh one.
+func (a *attempt) nextID() (string, error) {
+	if id := cmp.Or(a.id, a.given()); id != "" {
+		return id, nil
+	}
+	return newID(a.mutex.settings.label)
+}
+
+// doubt takes note of an acquire whose outcome is not known.
+func (a *attempt) doubt(id string) {
+	if a.given() != "" {
+		a.stray = true
+		return
+	}
+	a.id, a.until = id, time.Now().Add(a.mutex.settings.ttl+operationLimit)
+}
+
+// hopeless reports whether asking again after err is of no use.
+func (a *attempt) hopeless(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || a.stray || !repeatable(err) ||
+		broken(err) && !a.mutex.client.store.source.Met()
+}
+
+// twice asks, and once again after a network error.
+func (a *attempt) twice(ctx context.Context) (*Lease, error) {
+	lease, held, err := a.ask(ctx)
+	if broken(err) && !a.hopeless(ctx, err) {
+		a.mutex.client.stats.retried()
+		lease, held, err = a.ask(ctx)
+	}
+	switch {
+	case lease != nil:
+		return lease, nil
+	case held != nil:
+		return nil, held
+	}
+	return nil, a.fail(err)
+}
+
+// fail returns the error of an attempt that is given up.
+func (a *attempt) fail(err error) error {
+	doubt := a.id != "" || a.stray
+	a.settle()
+	op := "acquire"
+	if a.from != "" {
+		op = "adopt"
+	}
+	if errors.Is(err, errNobody) {
+		err = ErrNotHeld
+	}
+	err = explain(op, a.mutex.name, err)
+	if doubt && !errors.Is(err, ErrUnknown) {
+		err = errors.Join(err, ErrUnknown)
+	}
+	return err
+}
+
 // again deals with an acquire in doubt that was not found when it was repeated: it is lost, or so
 // late that it will be executed yet. Its connection is closed, so that happens within the operation
 // limit, or never.
 func (a *attempt) again() {
 	c := a.mutex.client
-	c.janitor.add(lockRef{a.mutex.name, a.id}, time.Now().Add(operationLimit), a.until)
+	c.janitor.add(lockRef{name: a.mutex.name, id: a.id}, time.Now().Add(operationLimit), a.until)
 	a.id = ""
 }
 
@@ -74,7 +156,7 @@ func (a *attempt) settle() {
 	if a.id == "" {
 		return
 	}
-	a.mutex.client.janitor.addTwice(lockRef{a.mutex.name, a.id}, a.until)
+	a.mutex.client.janitor.addTwice(lockRef{name: a.mutex.name, id: a.id}, a.until)
 	a.id = ""
 }
 
@@ -83,7 +165,8 @@ func repeatable(err error) bool {
 	switch {
 	case errors.Is(err, errLate):
 		return true
-	case errors.Is(err, ErrClosed), errors.Is(err, redisconn.ErrClosed), errors.Is(err, errReply):
+	case errors.Is(err, ErrClosed), errors.Is(err, redisconn.ErrClosed), errors.Is(err, errReply),
+		errors.Is(err, ErrAlreadyHeld), errors.Is(err, errNobody):
 		return false
 	}
 	return redisconn.Classify(err) != redisconn.Permanent
@@ -98,21 +181,23 @@ func broken(err error) bool {
 	return errors.As(err, &e) && !refused(err)
 }
 
-// grant makes the lease of a lock that Redis granted. doubt says that the acquire was a repeat, so
-// that a first one may be executed late.
-func (c *Client) grant(m *Mutex, id string, fence int64, before time.Time, doubt bool) (*Lease, error) {
-	h := &hold{
-		client: c, name: m.name, id: id, fence: fence,
-		settings: m.settings, twice: doubt,
-	}
-	h.longest.Store(int64(m.settings.ttl))
+// grant makes the lease of a lock that Redis granted to an acquire that was sent after before.
+func (c *Client) grant(h *hold, before time.Time) (*Lease, error) {
+	s := &h.settings
+	h.longest.Store(int64(s.ttl))
+	c.stats.acquired()
 	term, err := c.leases.Add(renewal.Config{
-		TTL:       m.settings.ttl,
-		Margin:    m.settings.marginFor(m.settings.ttl),
+		TTL:       s.ttl,
+		Margin:    s.marginFor(s.ttl),
 		Sent:      renewal.At(before),
-		NoRenewal: m.settings.noRenewal,
+		NoRenewal: s.noRenewal,
+		NoExpiry:  s.noExpiry,
+		MaxHold:   s.maxHold,
 		Data:      h,
 	})
+	if err != nil {
+		c.stats.notAcquired()
+	}
 	switch {
 	case errors.Is(err, renewal.ErrClosed):
 		return nil, ErrClosed

@@ -19,8 +19,9 @@ import (
 // process needs one for each Redis; its methods may be called from any goroutine.
 //
 // Most callers call [Client.Do], which holds a lock while a function runs. [Client.Mutex] names a
-// lock for everything else. [Client.Owner], [Client.Reset] and [Client.ResetAll] are for operators
-// and for cleaning up.
+// lock for everything else. [Client.Owner], [Client.List], [Client.Reset] and [Client.ResetAll] are for
+// operators and for cleaning up; [Client.Check] looks whether the Redis is fit for locks, and
+// [Client.Stats] tells what the client does.
 //
 // It costs Redis one connection for calls, one for renewals once a lease is renewed, and one for
 // each 64 names that somebody waits for. They are its own: a pool given to [New] is asked only how
@@ -34,6 +35,9 @@ type Client struct {
 	settings settings
 	hooks    Hooks
 	keep     bool // leave held keys to expire on Close
+
+	maxWaiters int // 0: no limit
+	stats      counters
 
 	calls    gate // the calls under way
 	fns      gate // the functions that Do runs
@@ -62,13 +66,18 @@ func New(pool *redis.Pool, o *Options) (*Client, error) {
 //	unix://[[user]:password@]/path/of/socket[?db=n]
 //
 // Nil options are ready for use. It does no I/O; the errors are all [ErrInvalid], and none repeats
-// any part of the URL.
+// any part of the URL. If the password would cross a network in the clear, Hooks.Warning is called
+// before Open returns.
 func Open(url string, o *Options) (*Client, error) {
 	dial, err := redisconn.ParseURL(url, operationLimit)
 	if err != nil {
 		return nil, invalid("%w", err)
 	}
-	return open(dial, o)
+	c, err := open(dial, o)
+	if err == nil && redisconn.PasswordInClear(url) {
+		tell(c.hooks.Warning, passwordInClear)
+	}
+	return c, err
 }
 
 func open(dial redisconn.DialFunc, o *Options) (*Client, error) {
@@ -86,6 +95,8 @@ func open(dial redisconn.DialFunc, o *Options) (*Client, error) {
 		keep:     o.keepOnClose(),
 		closing:  make(chan struct{}),
 		closed:   make(chan struct{}),
+
+		maxWaiters: o.maxWaiters(),
 	}
 	c.waits = newWaitStore(c.store)
 	c.janitor = newJanitor(c.store)

@@ -121,7 +121,7 @@ func (c *Client) releaseAll(holds []*hold, deadline time.Time) {
 	mine := make([]*hold, 0, len(holds))
 	for _, h := range holds {
 		if _, first := h.claim(); first {
-			refs, mine = append(refs, lockRef{h.name, h.id}), append(mine, h)
+			refs, mine = append(refs, h.ref(false)), append(mine, h)
 		}
 	}
 	if len(mine) == 0 {
@@ -129,7 +129,7 @@ func (c *Client) releaseAll(holds []*hold, deadline time.Time) {
 	}
 	released, errs := c.store.releaseAll(context.Background(), deadline, refs)
 	for i, h := range mine {
-		h.unlocked(h.unlock, h.result(false, released[i], false, errs[i]))
+		h.unlocked(h.unlock, h.result(false, answer{released: released[i], err: errs[i]}))
 	}
 }
 

@@ -16,7 +16,8 @@
 //	})
 //
 // A [Client] is what the locks of a process share, a [Mutex] is a name with settings, a [Lease] is
-// one acquisition.
+// one acquisition. Programs that use the package can be tested without a Redis, with package locktest
+// of the same module.
 //
 // # Guarantees
 //
@@ -28,7 +29,8 @@
 //  3. A waiter gets the lock within one handover of a release, within 5 ms and a round trip of the
 //     expiry of a holder that it has seen, and within a second and one operation limit (2 s) of any
 //     accident, while Redis answers.
-//  4. An acquire whose outcome is not known is cleaned up, and the error Is [ErrUnknown].
+//  4. An acquire whose outcome is not known is cleaned up, and the error Is [ErrUnknown]; under an id
+//     that the user chose it is left to expire.
 //  5. [Lease.Unlock] works with a dead context, repeatedly, and when Redis is out of memory, and
 //     tells apart: released, was not held any more, not known.
 //  6. A client costs Redis one connection for calls, one for renewals and one for each 64 names

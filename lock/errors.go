@@ -21,6 +21,14 @@ var (
 	ErrLost = errors.New("lock: lease lost")
 	// ErrNotHeld: nobody holds the lock, or, of Unlock, this lease did not hold it any more.
 	ErrNotHeld = errors.New("lock: not held")
+	// ErrMaxHold is why a lease was lost that was held for as long as MaxHold allows.
+	ErrMaxHold = errors.New("lock: held for as long as MaxHold allows")
+	// ErrAlreadyHeld: the lock is held under the very id that MutexOptions.ID gives.
+	ErrAlreadyHeld = errors.New("lock: already held under this id")
+	// ErrTooManyWaiters: as many calls wait as Options.MaxWaiters allows.
+	ErrTooManyWaiters = errors.New("lock: too many waiters")
+	// ErrDetached is the cause of a lease's end after Detach.
+	ErrDetached = errors.New("lock: lease detached")
 	// ErrReleased is the cause of a lease's end after Unlock.
 	ErrReleased = errors.New("lock: lease released")
 	// ErrUnknown: it is not known whether Redis executed the command. What could be left behind is
@@ -150,7 +158,7 @@ func lost(name string, cause error) error {
 	switch {
 	case cause == nil:
 		return nil
-	case errors.Is(cause, ErrReleased):
+	case errors.Is(cause, ErrReleased), errors.Is(cause, ErrDetached):
 		return cause
 	case errors.Is(cause, renewal.ErrClosed):
 		cause = ErrClosed
@@ -158,6 +166,8 @@ func lost(name string, cause error) error {
 		cause = other
 	case errors.Is(cause, ErrWrongType):
 		cause = fmt.Errorf("something else was put in its place: %w", ErrWrongType)
+	case errors.Is(cause, renewal.ErrMaxHold):
+		cause = ErrMaxHold
 	case errors.Is(cause, renewal.ErrExpired):
 		cause = &expired{cause}
 	}

@@ -13,7 +13,8 @@ import (
 )
 
 // Extend makes ttl the lease's TTL, counted from now, for later renewals too: 50 ms to 24 h, and
-// longer than the lease's margin, else the error Is [ErrInvalid] and nothing was sent.
+// longer than the lease's margin, else the error Is [ErrInvalid] and nothing was sent; so it is for a
+// lease without expiry. MaxHold still counts from the acquire on.
 //
 // A longer TTL counts when Redis has confirmed it. A shorter one ends the lease that much earlier at
 // once, whatever Extend returns; the key itself runs down to it, so after a crash it may stay until
@@ -32,6 +33,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	sent := h.term.Retime(ttl, margin)
 	answer, err := h.sendExtend(ctx, ttl)
 	if broken(err) && ctx.Err() == nil {
+		h.client.stats.retried()
 		sent = renewal.Now()
 		answer, err = h.sendExtend(ctx, ttl)
 	}
@@ -60,6 +62,9 @@ func (h *hold) checkExtend(ctx context.Context, ttl time.Duration) (margin time.
 	if err := checkTTL(ttl); err != nil {
 		return 0, err
 	}
+	if h.settings.noExpiry {
+		return 0, invalid("the lease of %.40q has no expiry: there is nothing to extend", h.name)
+	}
 	margin = h.settings.marginFor(ttl)
 	if err := checkMargin(margin, ttl); err != nil {
 		return 0, err
@@ -87,7 +92,11 @@ func (h *hold) lengthen(ttl time.Duration) error {
 }
 
 func (h *hold) sendExtend(ctx context.Context, ttl time.Duration) (extended, error) {
-	return h.client.store.extend(ctx, h.name, h.id, ttl, h.mayStay())
+	return h.client.store.extend(ctx, h.extension(ttl))
+}
+
+func (h *hold) extension(ttl time.Duration) extension {
+	return extension{name: h.name, id: h.id, fence: h.fence, ttl: ttl, longest: h.mayStay()}
 }
 
 // mayStay returns the longest PTTL, in milliseconds, that an extend is to leave alone.
@@ -111,10 +120,17 @@ func (h *hold) learn(answer extended) error {
 	// set back: after a crash it would block the lock for as long.
 	longest := h.longestMillis()
 	strange := answer.pttl > longest+1000
+	first := false // it has never been strange before
 	if strange {
-		h.cutAbove.Store(max(answer.pttl-10_000, longest+1000))
+		first = h.cutAbove.Swap(max(answer.pttl-10_000, longest+1000)) == 0
 	}
 	h.strange.Store(strange)
+	if answer.bare {
+		tell(h.client.hooks.Warning, ttlRemoved(h.name))
+	}
+	if first {
+		tell(h.client.hooks.Warning, ttlChanged(h.name, answer.pttl, longest))
+	}
 	return nil
 }
 
@@ -127,8 +143,11 @@ func notOwner(name, value string) error {
 func (c *Client) extend(batch []renewal.Request, limit time.Duration, written func()) []renewal.Result {
 	sets := make([]scriptArgs, len(batch))
 	for i, r := range batch {
-		h := r.Term.Data().(*hold)
-		sets[i] = c.store.extendArgs(h.name, h.id, r.TTL, h.mayStay())
+		ttl := r.TTL
+		if r.NoExpiry {
+			ttl = NoExpiry
+		}
+		sets[i] = c.store.extendArgs(r.Term.Data().(*hold).extension(ttl))
 	}
 	results := make([]renewal.Result, len(batch))
 	replies, err := c.store.extendAll(sets, limit, written)
@@ -166,10 +185,12 @@ func (h *hold) renewalResult(reply any) renewal.Result {
 
 func renewed(t *renewal.Term, until time.Time) {
 	h := t.Data().(*hold)
+	h.client.stats.renewed()
 	tell(h.client.hooks.Renewed, RenewedInfo{h.name, until})
 }
 
 func renewalFailed(t *renewal.Term, err error) {
 	h := t.Data().(*hold)
+	h.client.stats.retried()
 	tell(h.client.hooks.RenewalFailed, RenewalFailedInfo{h.name, err, t.Until()})
 }

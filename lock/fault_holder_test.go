@@ -249,7 +249,7 @@ func TestFaultKeyTakenAway(t *testing.T) {
 // A faultTap reads what is written, and slows renewals down.
 // faultExtend finds the ids in written renewals.
 var faultExtend = regexp.MustCompile(scripts.Extend.SHA1 +
-	`\r\n\$1\r\n2\r\n(?:\$\d+\r\nlock\S+\r\n){2}\$\d+\r\n(tap/\w{26})\r\n`)
+	`\r\n\$1\r\n3\r\n(?:\$\d+\r\nlock\S+\r\n){3}\$\d+\r\n(tap/\w{26})\r\n`)
 
 // Write looks whether what it writes may be written, before and after it was: Unlock waits for the
 // end.

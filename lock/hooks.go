@@ -1,46 +1,77 @@
 package lock
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
-// Hooks are told what happens in a client. Every field may be nil.
+// Hooks are told what happens in a client. Every field may be nil. [LogHooks] are ready ones for a
+// log, and [JoinHooks] makes one of several.
 //
 // A hook is called with no mutex of the client held, on the goroutine that its comment names, which
-// waits for it: a hook that blocks delays what that goroutine does, and one that is called by the
-// renewing goroutine can cost leases. No hook may call Close or Shutdown. What hooks are given never
-// carries the random part of an owner's id.
+// waits for it. So one that blocks delays what that goroutine does: on the renewing goroutine it can
+// cost every lease of the client, on the caller's it keeps the call beyond its context's end, and
+// beyond what is said of how long it blocks. One that panics does so on that goroutine.
+//
+// A hook may call every method of a Lease, a Mutex or the Client but Close and Shutdown, which would
+// wait for it; but it should not wait for a lock. Hooks are called from several goroutines at once,
+// and only those of one goroutine come in order: Renewed and Lost of a short lease can come before
+// its Acquired has returned. What they are given never carries the random part of an owner's id.
 type Hooks struct {
-	// Acquired: a lease began. On the caller's goroutine, before Lock or TryLock returns.
+	// Acquired: a lease began. Once per lease, on the caller's goroutine, before Lock, TryLock or Adopt
+	// returns; the lease runs meanwhile.
 	Acquired func(AcquiredInfo)
-	// Waiting: somebody else holds the lock, and the caller of Lock goes on waiting. At the first
-	// refusal and after every later one, on the caller's goroutine.
+	// Waiting: the caller of Lock asked, somebody else holds the lock, and the caller goes on waiting.
+	// At each refusal, on the caller's goroutine. The first comes at once, or, if others of this client
+	// wait for the same lock, when its turn has come. Later ones come when it asked again: when somebody
+	// else was quicker after a release or an expiry, after trouble with Redis, and now and then while a
+	// holder renews a TTL under 3 s. So one that waits for a long job is told once. Those behind it in
+	// this client wait for the hook.
 	Waiting func(WaitingInfo)
-	// Renewed: Redis confirmed a renewal. On the renewing goroutine.
+	// Renewed: Redis confirmed a renewal; Extend is none. About every third of the TTL for each lease, every
+	// 10 s for one without expiry, on the renewing goroutine.
 	Renewed func(RenewedInfo)
-	// RenewalFailed: a renewal failed and will be tried again, until the lease ends. On the renewing
-	// goroutine.
+	// RenewalFailed: a renewal failed and will be tried again, until the lease ends. At each failure
+	// for each lease, which is every 20 to 200 ms (more often for TTLs under 1.2 s) while Redis refuses
+	// at once, on the renewing goroutine.
 	RenewalFailed func(RenewalFailedInfo)
-	// Lost: a lease ended before it was released. After its context has ended, on the goroutine that
-	// noticed: the renewing one, a timer's, or the one that called Unlock, Extend or Close.
+	// Lost: a lease ended before it was released or detached. Once per lease, after its contexts have
+	// ended, on the goroutine that noticed: the renewing one, a timer's, the runtime's for clean-ups (of
+	// a lease that the program dropped), or the one that called Unlock, Detach, Extend or Close, or took
+	// a lock without expiry; that of Close tells of all leases one after the other. It may call Unlock,
+	// which says what it says of a lost lease. If it is only the release that finds the lock gone,
+	// Released tells it instead.
 	Lost func(LostInfo)
-	// Released: Unlock, or Close, has done what it could. On its goroutine.
+	// Released: Unlock, or Close, has done what it could, for a lost lease too. Once per lease, on the
+	// goroutine of the first call of Unlock, before that returns, or of Close. Not after Detach, not for
+	// what Close leaves to expire, and not again when a release of unknown outcome is repeated in the
+	// background.
 	Released func(ReleasedInfo)
-	// Reconnecting: a connection for waiting broke and will be made anew. On its goroutine.
+	// Reconnecting: a connection for waiting broke, or could not be made, and will be made anew. Each
+	// time, so several times per second while Redis is away and somebody waits, on the goroutine of
+	// that connection: waiters depend on their timers meanwhile. The client's other connections are
+	// made anew by the calls and renewals that need them, which get the error.
 	Reconnecting func(ReconnectingInfo)
-	// Degraded: Redis refuses the BLPOP command to this user. Waiting goes on by looking once a
-	// second and by timers. Once per client, on the goroutine of the connection for waiting.
+	// Degraded: Redis refuses the BLPOP command, because it does not know it or because this user has
+	// no right to it. Waiting goes on by looking once a second and by timers. Once per client, on the
+	// goroutine of the connection for waiting.
 	Degraded func(DegradedInfo)
-	// Leaked: the program dropped a lease without releasing it. It is not renewed any more; Lost is
-	// called as well. On the runtime's goroutine for clean-ups.
+	// Leaked: the program dropped a lease that was held without releasing it, and the garbage collector
+	// noticed. It is not renewed any more, and its key is left to expire. Once per lease, after its
+	// Lost, on the runtime's goroutine for clean-ups, where others of the program may wait for it.
 	Leaked func(LeakedInfo)
+	// Warning: something is wrong that somebody should look at, and goes on all the same; see
+	// [WarningKind] for what, how often and on which goroutine.
+	Warning func(WarningInfo)
 }
 
 // AcquiredInfo is told to Hooks.Acquired.
 type AcquiredInfo struct {
 	Name   string
 	Label  string        // ours
-	Fence  int64         // the fencing token
-	Waited time.Duration // since Lock or TryLock was called
-	Until  time.Time     // when the lease ends if it is not renewed
+	Fence  int64         // the fencing token; 0: there is none
+	Waited time.Duration // since Lock, TryLock or Adopt was called
+	Until  time.Time     // when the lease ends if it is not renewed; zero: never
 }
 
 // WaitingInfo is told to Hooks.Waiting.
@@ -53,7 +84,7 @@ type WaitingInfo struct {
 // RenewedInfo is told to Hooks.Renewed.
 type RenewedInfo struct {
 	Name  string
-	Until time.Time // when the lease ends if it is not renewed again
+	Until time.Time // when the lease ends if it is not renewed again; zero: never
 }
 
 // RenewalFailedInfo is told to Hooks.RenewalFailed.
@@ -83,6 +114,67 @@ type DegradedInfo struct{ Err error }
 
 // LeakedInfo is told to Hooks.Leaked.
 type LeakedInfo struct{ Name string }
+
+// WarningInfo is told to Hooks.Warning.
+type WarningInfo struct {
+	Kind WarningKind
+	Name string // of the lock; "" if it is about the client
+	Text string // what is wrong, and what to do
+}
+
+// A WarningKind says what a warning is about.
+type WarningKind int
+
+const (
+	// WarningTTLChanged: the lock's key is to live longer than its lease ever asked for. Somebody
+	// changed its TTL, or the server's clock was set back; if the program dies before the next renewal
+	// or Extend sets it right, the lock stays held for that long. Once per lease; each time, if the key had
+	// no TTL any more and was given one. On the goroutine that noticed: the renewing one, or the one that
+	// called Extend, before what Redis confirmed counts.
+	WarningTTLChanged WarningKind = iota + 1
+	// WarningPasswordInClear: the URL given to Open has a password, and neither TLS nor an address that
+	// is this machine's by its own text (localhost, 127.0.0.0/8, ::1, a unix socket). On the goroutine
+	// that called Open, before that returns. What a pool given to New does is not known.
+	WarningPasswordInClear
+)
+
+// String names the kind in lower case.
+func (k WarningKind) String() string {
+	switch k {
+	case WarningTTLChanged:
+		return "ttl changed"
+	case WarningPasswordInClear:
+		return "password in clear"
+	default:
+		return "unknown"
+	}
+}
+
+// passwordInClear repeats nothing of the URL, as the errors of Open do not.
+var passwordInClear = WarningInfo{
+	Kind: WarningPasswordInClear,
+	Text: "the password is sent without TLS to a host that is not this one, and so can be read on the" +
+		" way: use rediss:// or a unix socket",
+}
+
+// ttlChanged returns the warning about a key with a PTTL beyond the longest that its lease asked for.
+func ttlChanged(name string, pttl, longest int64) WarningInfo {
+	return WarningInfo{Kind: WarningTTLChanged, Name: name, Text: fmt.Sprintf(
+		"Redis keeps the lock's key for %v, and its lease never asked for more than %v: somebody else"+
+			" changed its TTL, or the server's clock was set back. The next renewal or Extend sets it"+
+			" right; if the program dies before, the lock stays held: look at who else writes to the"+
+			" key and at the server's clock, and release a lock that stays behind with Reset",
+		(time.Duration(pttl) * time.Millisecond).Round(time.Second),
+		time.Duration(longest)*time.Millisecond,
+	)}
+}
+
+// ttlRemoved returns the warning about a key that had lost its TTL.
+func ttlRemoved(name string) WarningInfo {
+	return WarningInfo{Kind: WarningTTLChanged, Name: name, Text: "somebody took the TTL from the lock's key," +
+		" so that it would have stayed held if this program had died; it has its TTL again: look at who" +
+		" else writes to the key"}
+}
 
 // tell calls a hook that may be nil.
 func tell[I any](hook func(I), info I) {

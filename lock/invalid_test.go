@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -23,10 +24,18 @@ func TestBadOptions(t *testing.T) {
 	}{
 		"TTL too short":          {lock.Options{TTL: 49 * time.Millisecond}, "49ms"},
 		"TTL too long":           {lock.Options{TTL: 24*time.Hour + 1}, "24h0m0.000000001s"},
-		"TTL negative":           {lock.Options{TTL: -1}, "-1ns"},
+		"TTL negative":           {lock.Options{TTL: -2}, "-2ns"},
 		"margin of the TTL":      {lock.Options{TTL: time.Second, Margin: time.Second}, "1s"},
 		"margin over the TTL":    {lock.Options{Margin: time.Minute}, "1m0s"},
 		"margin negative":        {lock.Options{Margin: -time.Second}, "-1s"},
+		"margin over NoExpiry's": {lock.Options{TTL: lock.NoExpiry, Margin: time.Minute}, "30s"},
+		"NoExpiry, NoRenewal":    {lock.Options{TTL: lock.NoExpiry, NoRenewal: true}, "NoRenewal"},
+		"MaxHold too short":      {lock.Options{MaxHold: 49 * time.Millisecond}, "49ms"},
+		"MaxHold negative":       {lock.Options{MaxHold: -1}, "-1ns"},
+		"HoldAtLeast negative":   {lock.Options{HoldAtLeast: -1}, "-1ns"},
+		"HoldAtLeast too long":   {lock.Options{HoldAtLeast: 25 * time.Hour}, "25h"},
+		"at least over at most":  {lock.Options{MaxHold: time.Minute, HoldAtLeast: time.Hour}, "1h"},
+		"MaxWaiters negative":    {lock.Options{MaxWaiters: -1}, "-1"},
 		"label too long":         {lock.Options{Label: long}, "513"},
 		"label not ASCII":        {lock.Options{Label: "häuser"}, "häuser"},
 		"label not printable":    {lock.Options{Label: "a\nb"}, `a\nb`},
@@ -44,6 +53,83 @@ func TestBadOptions(t *testing.T) {
 		if c != nil || !errors.Is(err, lock.ErrInvalid) || !strings.Contains(err.Error(), test.names) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// Combinations of a mutex's options and its client's that cannot work, and what their errors name.
+func TestBadCombinations(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		client lock.Options
+		mutex  lock.MutexOptions
+		names  []string
+	}{
+		{mutex: lock.MutexOptions{ID: "x", NoFence: true}, names: []string{"ID", "NoFence"}},
+		{lock.Options{NoFence: true}, lock.MutexOptions{ID: "x"}, []string{"ID", "NoFence"}},
+		{mutex: lock.MutexOptions{KeepID: true, NoFence: true}, names: []string{"KeepID", "NoFence"}},
+		{lock.Options{NoFence: true}, lock.MutexOptions{KeepID: true}, []string{"KeepID", "NoFence"}},
+		{mutex: lock.MutexOptions{ID: "x", Label: "me"}, names: []string{"ID", "Label", "me"}},
+		{mutex: lock.MutexOptions{ID: strings.Repeat("x", 513)}, names: []string{"513"}},
+		{mutex: lock.MutexOptions{ID: "häuser"}, names: []string{"ASCII"}},
+		{mutex: lock.MutexOptions{ID: "x/kept"}, names: []string{"/kept"}},
+		{lock.Options{NoRenewal: true}, lock.MutexOptions{TTL: lock.NoExpiry}, []string{"NoExpiry", "NoRenewal"}},
+		{lock.Options{TTL: lock.NoExpiry}, lock.MutexOptions{NoRenewal: true}, []string{"NoExpiry", "NoRenewal"}},
+		{lock.Options{HoldAtLeast: time.Hour}, lock.MutexOptions{MaxHold: time.Minute}, []string{"1m", "1h"}},
+		{lock.Options{MaxHold: time.Minute}, lock.MutexOptions{HoldAtLeast: time.Hour}, []string{"1m", "1h"}},
+		{lock.Options{Margin: time.Minute, TTL: time.Hour}, lock.MutexOptions{TTL: lock.NoExpiry}, []string{"1m", "30s"}},
+	}
+	for _, test := range tests {
+		c, err := lock.Open("redis://127.0.0.1:1", &test.client)
+		if err != nil {
+			t.Fatalf("%+v: %v", test.client, err)
+		}
+		m := c.MutexWith("x", &test.mutex)
+		for what, err := range map[string]error{
+			"TryLock": errOf(m.TryLock(soon(t))), "Adopt": errOf(m.Adopt(soon(t), "y")),
+		} {
+			if !errors.Is(err, lock.ErrInvalid) {
+				t.Errorf("%s with %+v of %+v: %v", what, test.mutex, test.client, err)
+				continue
+			}
+			for _, name := range test.names {
+				if !strings.Contains(err.Error(), name) {
+					t.Errorf("%s: %q does not name %s", what, err, name)
+				}
+			}
+		}
+		_ = c.Close()
+	}
+}
+
+// What may be combined works.
+func TestGoodCombinations(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for i, o := range []lock.MutexOptions{
+		{TTL: lock.NoExpiry, MaxHold: time.Hour, HoldAtLeast: time.Hour},
+		{TTL: lock.NoExpiry, NoFence: true, Margin: 10 * time.Second},
+		{NoRenewal: true, MaxHold: 50 * time.Millisecond},
+		{NoFence: true, HoldAtLeast: time.Millisecond, MaxHold: time.Minute},
+		{ID: "x", KeepID: true, TTL: lock.NoExpiry, HoldAtLeast: 24 * time.Hour},
+		{ID: "x", NoRenewal: true, MaxHold: time.Minute},
+		{KeepID: true, NoRenewal: true, Label: "me"},
+	} {
+		c := open(t, s, nil)
+		m := c.MutexWith(fmt.Sprint("job-", i), &o)
+		unlock(t, acquire(t, m))
+		s.Do(t, "SET", "lock:"+m.Name(), "theirs", "PX", 60_000)
+		lease, err := m.Adopt(soon(t), "theirs")
+		if o.ID != "" && !o.KeepID {
+			if !errors.Is(err, lock.ErrInvalid) {
+				t.Errorf("%+v: Adopt: %v", o, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%+v: Adopt: %v", o, err)
+			continue
+		}
+		unlock(t, lease)
 	}
 }
 
@@ -101,6 +187,16 @@ func TestBadNamesAndArguments(t *testing.T) {
 		"all but":           errOf(c.ResetAll(soon(t), lock.Filter{All: true, Label: "x"})),
 		"negative age":      errOf(c.ResetAll(soon(t), lock.Filter{OlderThan: -1})),
 		"dead anywhere":     errOf(c.ResetAll(soon(t), lock.Filter{DeadHere: true})),
+		"Detach nil ctx":    errOf(lease.Detach(nilCtx)),
+		"Adopt nil ctx":     errOf(c.Mutex("x").Adopt(nilCtx, "id")),
+		"Adopt no id":       errOf(c.Mutex("x").Adopt(soon(t), "")),
+		"Adopt kept":        errOf(c.Mutex("x").Adopt(soon(t), "id/kept")),
+		"Adopt long id":     errOf(c.Mutex("x").Adopt(soon(t), strings.Repeat("x", 513))),
+		"Adopt given id":    errOf(c.MutexWith("x", &lock.MutexOptions{ID: "y"}).Adopt(soon(t), "id")),
+		"ReleaseID nil ctx": c.ReleaseID(nilCtx, "x", "id"),
+		"ReleaseID no id":   c.ReleaseID(soon(t), "x", ""),
+		"ReleaseID no name": c.ReleaseID(soon(t), "", "id"),
+		"Extend for ever":   lease.Extend(soon(t), lock.NoExpiry),
 		"pattern not UTF-8": errOf(c.ResetAll(soon(t), lock.Filter{Name: "\xff"})),
 	}
 	for _, name := range []string{

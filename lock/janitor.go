@@ -6,9 +6,11 @@ import (
 	"time"
 )
 
-// A janitor releases, in the background, locks that may be held under ids that nobody uses: after an
-// acquire or a release whose outcome is not known. It tries each until Redis answered, or until the
-// key must have expired. One goroutine does it all, and lives while there is something to do.
+// A janitor sees, in the background, to locks that nobody uses any more. It releases those that may be
+// held after an acquire or a release whose outcome is not known; it lets those without expiry expire
+// that were not released; and it gives a signal when one may be had that was kept for its minimum. It
+// tries each until Redis answered, or until it does not matter any more. One goroutine does it all, and
+// lives while there is something to do.
 type janitor struct {
 	store *store
 	stop  chan struct{} // closed by close
@@ -24,13 +26,26 @@ type janitor struct {
 	deadline time.Time
 }
 
-// A task is one lock to release.
+// A chore is what is to be done with a lock.
+type chore int
+
+const (
+	toRelease chore = iota
+	toExpire        // if it is held still, give it a TTL
+	toRepair        // give a signal if it is free
+)
+
+// A task is one lock to see to.
 type task struct {
 	lockRef
+	chore chore
 	due   time.Time
-	until time.Time // when the key has expired by itself
+	until time.Time // when it does not matter any more: the key has expired by itself, say
 	twice bool      // once more, an operation limit after Redis has answered
 }
+
+// forEver is for tasks that are tried until the client is closed.
+const forEver = 100 * 365 * 24 * time.Hour
 
 func newJanitor(s *store) *janitor {
 	return &janitor{store: s, stop: make(chan struct{}), kick: make(chan struct{}, 1)}
@@ -47,6 +62,20 @@ func (j *janitor) add(ref lockRef, due, until time.Time) {
 // on another one; so it is released again then.
 func (j *janitor) addTwice(ref lockRef, until time.Time) {
 	j.addTask(task{lockRef: ref, due: time.Now(), until: until, twice: true})
+}
+
+// expire gives a lock without expiry a TTL, so that it is not held for ever. It does so twice: a check
+// that is under way on another connection may make the lock permanent once more.
+func (j *janitor) expire(ref lockRef) {
+	now := time.Now()
+	until := now.Add(forEver)
+	j.addTask(task{lockRef: ref, chore: toExpire, due: now, until: until, twice: true})
+}
+
+// repair gives a signal when the lock's minimum is over.
+func (j *janitor) repair(ref lockRef) {
+	due := ref.keep.Add(time.Millisecond) // Redis expires a key when its time is past, not when it is up
+	j.addTask(task{lockRef: ref, chore: toRepair, due: due, until: due.Add(operationLimit)})
 }
 
 func (j *janitor) addTask(t task) {
@@ -85,7 +114,7 @@ func (j *janitor) run() {
 	for {
 		due, next, more := j.take()
 		if len(due) > 0 {
-			j.release(due)
+			j.do(due)
 			continue
 		}
 		if !more {
@@ -104,7 +133,7 @@ func (j *janitor) take() (due []task, next time.Time, more bool) {
 	rest := j.tasks[:0]
 	for _, t := range j.tasks {
 		switch {
-		case now.After(t.until):
+		case now.After(t.until), j.stopped && t.chore == toRepair && t.due.After(now):
 		case len(due) < batchSize && (j.stopped || !t.due.After(now)):
 			due = append(due, t)
 		default:
@@ -123,26 +152,53 @@ func (j *janitor) take() (due []task, next time.Time, more bool) {
 // retryEvery is how long a task waits after a failure.
 const retryEvery = 200 * time.Millisecond
 
-// release does the tasks. Those that found nothing end with a repair: a signal may have been consumed
-// for the sake of the lock.
-func (j *janitor) release(tasks []task) {
+// do does the tasks, those of one kind together. Releases that found nothing end with a repair: a
+// signal may have been consumed for the sake of the lock.
+func (j *janitor) do(tasks []task) {
+	var kinds [3][]task
+	for _, t := range tasks {
+		kinds[t.chore] = append(kinds[t.chore], t)
+	}
+	deadline := j.limit()
+	free := names(kinds[toRepair])
+	if tasks := kinds[toRelease]; len(tasks) > 0 {
+		released, errs := j.store.releaseAll(context.Background(), deadline, refs(tasks))
+		for i, t := range tasks {
+			if errs[i] == nil && !released[i] {
+				free = append(free, t.name)
+			}
+		}
+		j.done(tasks, errs)
+	}
+	if tasks := kinds[toExpire]; len(tasks) > 0 {
+		j.done(tasks, j.store.expireAll(deadline, refs(tasks)))
+	}
+	if len(free) > 0 {
+		j.store.repairAll(deadline, free)
+	}
+}
+
+func refs(tasks []task) []lockRef {
 	refs := make([]lockRef, len(tasks))
 	for i, t := range tasks {
 		refs[i] = t.lockRef
 	}
-	deadline := j.limit()
-	released, errs := j.store.releaseAll(context.Background(), deadline, refs)
-	var free []string
+	return refs
+}
+
+func names(tasks []task) []string {
+	names := make([]string, len(tasks))
+	for i, t := range tasks {
+		names[i] = t.name
+	}
+	return names
+}
+
+func (j *janitor) done(tasks []task, errs []error) {
 	j.mu.Lock()
+	defer j.mu.Unlock()
 	for i, t := range tasks {
 		j.doneLocked(t, errs[i])
-		if errs[i] == nil && !released[i] {
-			free = append(free, t.name)
-		}
-	}
-	j.mu.Unlock()
-	if len(free) > 0 {
-		j.store.repairAll(deadline, free)
 	}
 }
 
@@ -156,11 +212,20 @@ func (j *janitor) doneLocked(t task, err error) {
 	case j.stopped:
 	case err == nil && t.twice:
 		due := now.Add(operationLimit)
-		j.tasks = append(j.tasks, task{lockRef: t.lockRef, due: due, until: due.Add(maxTTL)})
+		t.due, t.twice = due, false
+		t.until = latest(t.until, due.Add(maxTTL))
+		j.tasks = append(j.tasks, t)
 	case err != nil && repeatable(err):
 		t.due = now.Add(retryEvery)
 		j.tasks = append(j.tasks, t)
 	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // limit returns when what begins now must have ended.

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -11,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/renewal"
 )
 
-// A Lease is one acquisition of a lock. It is valid from Lock or TryLock until the first of: Unlock;
-// its loss; Close of the client. It is a value to hand around: whoever has it may use it, from any
+// A Lease is one acquisition of a lock. It is valid from Lock, TryLock or Adopt until the first of:
+// Unlock; Detach; its loss, which MaxHold brings about too; Close of the client. It is a value to hand around: whoever has it may use it, from any
 // goroutine. Once it has ended it stays so.
 //
 // While it is held the client renews it, unless NoRenewal was chosen. It is lost, and its context
@@ -35,8 +36,9 @@ type hold struct {
 	term     *renewal.Term // set before the lease is handed out; callbacks have their own
 	name     string
 	id       string
-	fence    int64
+	fence    int64 // 0: none
 	settings settings
+	since    time.Time    // when Redis had granted the lock
 	twice    bool         // an earlier acquire of this id may be executed late
 	inDo     atomic.Bool  // Do releases it
 	closeAt  time.Time    // when Close releases it; Close's own
@@ -80,6 +82,12 @@ func (*leakedError) Error() string { return "the program dropped it without Unlo
 
 // leaked is called when a lease, and every context of it, has become unreachable.
 func leaked(h *hold) {
+	h.mu.Lock()
+	ended := h.ended
+	h.mu.Unlock()
+	if ended { // in a synctest bubble, nothing of its channels may be touched from here
+		return
+	}
 	if h.term.End(errLeaked) {
 		tell(h.client.hooks.Leaked, LeakedInfo{h.name})
 	}
@@ -91,7 +99,7 @@ func (l *Lease) ID() string { return l.hold.id }
 // Name returns the lock's name.
 func (l *Lease) Name() string { return l.hold.name }
 
-// Fence returns the fencing token: greater for every later lease of this name, as long as Redis keeps
+// Fence returns the fencing token, or 0 if the lock was taken with NoFence: greater for every later lease of this name, as long as Redis keeps
 // its memory or the server's clock does not step back. Pass it to the resource that the lock guards,
 // and let that refuse a token smaller than one it has seen: nothing else stops a holder that was
 // paused and does not know that its lease has ended.
@@ -105,14 +113,15 @@ func (l *Lease) Valid() bool {
 	return l.hold.term.Valid()
 }
 
-// Deadline returns when the lease ends if it is not renewed again.
+// Deadline returns when the lease ends if it is not renewed again. It is the zero time for a lease
+// without expiry, as soon as Redis has made it permanent, unless MaxHold bounds it.
 func (l *Lease) Deadline() time.Time { return l.hold.term.Until() }
 
 // Done returns a channel that is closed when the lease has ended.
 func (l *Lease) Done() <-chan struct{} { return l.hold.term.Done() }
 
-// Err returns nil while the lease is held. Then it says how it ended: [ErrReleased], or a
-// [*LostError], which Is [ErrLost]; after Close of the client that one Is [ErrClosed] too.
+// Err returns nil while the lease is held. Then it says how it ended: [ErrReleased], [ErrDetached], or
+// a [*LostError], which Is [ErrLost]; after Close of the client that one Is [ErrClosed] too.
 func (l *Lease) Err() error { return lost(l.hold.name, l.hold.term.Err()) }
 
 // Context returns a context that ends with the lease, or with parent, or when cancel is called. Its
@@ -189,8 +198,13 @@ func ending(t *renewal.Term, cause error) {
 func ended(t *renewal.Term, cause error) {
 	h := t.Data().(*hold)
 	err := lost(h.name, cause)
-	if err == ErrReleased {
+	released := err == ErrReleased || err == ErrDetached
+	h.client.stats.ended(!released)
+	if released {
 		return
+	}
+	if h.settings.noExpiry && !errors.Is(cause, renewal.ErrNotOwner) {
+		h.client.janitor.expire(h.ref(false))
 	}
 	h.mu.Lock()
 	later := h.unlock != nil && !h.unlock.over

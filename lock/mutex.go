@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -74,17 +75,7 @@ func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
 	}
 	defer m.client.calls.leave()
 	a := &attempt{mutex: m, since: time.Now()}
-	lease, held, err := a.ask(ctx)
-	if broken(err) && ctx.Err() == nil && m.client.store.source.Met() {
-		lease, held, err = a.ask(ctx)
-	}
-	switch {
-	case lease != nil:
-		return lease, nil
-	case held != nil:
-		return nil, held
-	}
-	return nil, a.fail(err)
+	return a.twice(ctx)
 }
 
 // Lock takes the lock, and waits for it while somebody else holds it: until it gets it or ctx ends.
@@ -133,17 +124,6 @@ func (m *Mutex) heldError(t *taken) *HeldError {
 	return &HeldError{Name: m.name, Owner: o, TTL: o.TTL}
 }
 
-// fail returns the error of an attempt that is given up.
-func (a *attempt) fail(err error) error {
-	doubt := a.id != ""
-	a.settle()
-	err = explain("acquire", a.mutex.name, err)
-	if doubt && !errors.Is(err, ErrUnknown) {
-		err = errors.Join(err, ErrUnknown)
-	}
-	return err
-}
-
 // A wait is one call of Lock that did not get the lock at once.
 type wait struct {
 	attempt
@@ -154,7 +134,12 @@ type wait struct {
 
 // inQueue waits for the turn to ask, asks, and so on. left is how long the lock is still held.
 func (w *wait) inQueue(ctx context.Context, left time.Duration) (lease *Lease, err error) {
-	w.place, err = w.mutex.client.hub.Join(w.mutex.name, left)
+	c := w.mutex.client
+	if !c.stats.wait(c.maxWaiters) {
+		return nil, w.end(ctx, w.tooMany())
+	}
+	defer func() { c.stats.waited(lease != nil) }()
+	w.place, err = c.hub.Join(w.mutex.name, left)
 	if err != nil {
 		return nil, w.end(ctx, err)
 	}
@@ -174,6 +159,16 @@ func (w *wait) inQueue(ctx context.Context, left time.Duration) (lease *Lease, e
 	}
 }
 
+// tooMany returns the error of a wait that may not begin.
+func (w *wait) tooMany() error {
+	err := fmt.Errorf("%w: %d wait in this client, as many as MaxWaiters allows",
+		ErrTooManyWaiters, w.mutex.client.maxWaiters)
+	if w.held != nil {
+		err = errors.Join(err, w.held)
+	}
+	return err
+}
+
 // persist asks until Redis answers.
 func (w *wait) persist(ctx context.Context) (*Lease, *HeldError, error) {
 	for {
@@ -182,16 +177,11 @@ func (w *wait) persist(ctx context.Context) (*Lease, *HeldError, error) {
 			return lease, held, err
 		}
 		w.note(err)
+		w.mutex.client.stats.retried()
 		if !w.pause(ctx) {
 			return nil, nil, ErrClosed
 		}
 	}
-}
-
-// hopeless reports whether asking again after err is of no use.
-func (w *wait) hopeless(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || !repeatable(err) ||
-		broken(err) && !w.mutex.client.store.source.Met()
 }
 
 // refused takes note of who holds the lock, and returns for how long.
@@ -252,7 +242,7 @@ func (w *wait) end(ctx context.Context, err error) error {
 	if w.place != nil {
 		e.met = append(e.met, w.place.Trouble()...)
 	}
-	if w.id != "" {
+	if w.id != "" || w.stray {
 		e.met = append(e.met, ErrUnknown)
 		w.settle()
 	}

@@ -1,9 +1,16 @@
 package lock
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // DefaultTTL is the TTL of locks for which none is chosen.
 const DefaultTTL = 30 * time.Second
+
+// noExpiryTTL is what locks without expiry are taken with, before they are made permanent, and what
+// they get back when they are left to expire.
+const noExpiryTTL = 30 * time.Second
 
 // operationLimit is how long one round trip to Redis may take.
 const operationLimit = 2 * time.Second
@@ -22,14 +29,40 @@ type Options struct {
 	Label string
 
 	// TTL is how long a lock outlives its last renewal: 50 ms to 24 h. Default: [DefaultTTL].
+	//
+	// [NoExpiry] is for a lock that stays until it is released, whatever becomes of its holder: only
+	// somebody who resets it ends it then. It is taken with a TTL of 30 s, made permanent by a second
+	// command before Lock returns (by the renewing goroutine if that fails), and looked after every
+	// 10 s. It gets its 30 s back where a lock is left to expire: by MaxHold, by a lease that was
+	// dropped, by Close with KeepOnClose.
 	TTL time.Duration
 
 	// Margin is how long before the key's expiry a lease ends: the time that the job needs to stop.
 	// Default: TTL/20, at least 10 ms.
 	Margin time.Duration
 
-	// NoRenewal leaves leases to end after their TTL. Default: they are renewed.
+	// NoRenewal leaves leases to end after their TTL. Default: they are renewed. It does not go with
+	// NoExpiry: nobody would notice that the lock was lost.
 	NoRenewal bool
+
+	// MaxHold is for how long a lease may be held, from the acquire on: 50 ms or more. Then it ends,
+	// its error Is [ErrMaxHold] and [ErrLost], and the key is left to expire. So a job that hangs does
+	// not keep its lock for ever. Default: no limit.
+	MaxHold time.Duration
+
+	// HoldAtLeast is for how long nobody else gets the lock after Lock or TryLock returned, even if it
+	// is released earlier: up to 24 h, and not more than MaxHold. It is for jobs that several hosts
+	// start at the same time, by clocks that differ, with [Mutex.TryLock]. A lease that ended otherwise
+	// than by Unlock keeps no minimum. Default: none.
+	HoldAtLeast time.Duration
+
+	// NoFence takes locks without a fencing token, which spares Redis a key for each name, and some
+	// time. [Lease.Fence] is 0 then. Default: each lease has one.
+	NoFence bool
+
+	// MaxWaiters bounds how many calls of Lock may wait at the same time in this client; one more is
+	// refused with [ErrTooManyWaiters]. Default: no limit.
+	MaxWaiters int
 
 	// KeepOnClose lets Close leave the keys of held leases to expire instead of releasing them.
 	KeepOnClose bool
@@ -59,15 +92,14 @@ func (o *Options) ttl() time.Duration {
 	return o.TTL
 }
 
-func (o *Options) margin() time.Duration {
+func (o *Options) keepOnClose() bool { return o != nil && o.KeepOnClose }
+
+func (o *Options) maxWaiters() int {
 	if o == nil {
 		return 0
 	}
-	return o.Margin
+	return o.MaxWaiters
 }
-
-func (o *Options) noRenewal() bool   { return o != nil && o.NoRenewal }
-func (o *Options) keepOnClose() bool { return o != nil && o.KeepOnClose }
 
 func (o *Options) hooks() Hooks {
 	if o == nil {
@@ -86,27 +118,63 @@ func (o *Options) check() error {
 	if err := checkPrefix(o.prefix()); err != nil {
 		return err
 	}
+	if n := o.maxWaiters(); n < 0 {
+		return invalid("MaxWaiters %d is negative: give how many may wait, or 0 for no limit", n)
+	}
 	return o.settings().check()
 }
 
 // MutexOptions differ from the client's options for one [Mutex]. A zero field means the client's.
 type MutexOptions struct {
-	TTL       time.Duration // as in Options
-	Margin    time.Duration // as in Options
-	NoRenewal bool          // as in Options; a client without renewal cannot be overruled
-	Label     string        // as in Options
+	TTL         time.Duration // as in Options
+	Margin      time.Duration // as in Options
+	NoRenewal   bool          // as in Options; a client without renewal cannot be overruled
+	MaxHold     time.Duration // as in Options
+	HoldAtLeast time.Duration // as in Options
+	NoFence     bool          // as in Options; a client without fencing cannot be overruled
+	Label       string        // as in Options; not together with ID
+
+	// ID is the owner id under which Lock and TryLock take the lock, instead of a fresh one each time:
+	// 1 to 512 bytes of printable ASCII. Whoever knows it can adopt and release the lock. If the lock is
+	// held under it already, they fail with [ErrAlreadyHeld]. An acquire of unknown outcome is neither
+	// repeated nor cleaned up, but left to expire. It does not go with NoFence: the fencing token tells
+	// two leases of one id apart.
+	ID string
+
+	// KeepID has [Mutex.Adopt] leave the id as it is instead of putting a fresh one in its place. It does
+	// not go with NoFence, for the same reason.
+	KeepID bool
 }
 
 // settings are what a mutex goes by.
 type settings struct {
-	ttl       time.Duration
+	ttl       time.Duration // without expiry: what it is taken with
+	noExpiry  bool
 	margin    time.Duration // 0: the default for the TTL of the moment
 	noRenewal bool
+	maxHold   time.Duration // 0: none
+	atLeast   time.Duration
+	noFence   bool
 	label     string
+	id        string // chosen by the user; "" for a fresh one each time
+	keepID    bool
 }
 
 func (o *Options) settings() settings {
-	return settings{ttl: o.ttl(), margin: o.margin(), noRenewal: o.noRenewal(), label: o.label()}
+	s := settings{label: o.label()}
+	s.setTTL(o.ttl())
+	if o != nil {
+		s.margin, s.noRenewal = o.Margin, o.NoRenewal
+		s.maxHold, s.atLeast, s.noFence = o.MaxHold, o.HoldAtLeast, o.NoFence
+	}
+	return s
+}
+
+func (s *settings) setTTL(ttl time.Duration) {
+	s.ttl, s.noExpiry = ttl, ttl == NoExpiry
+	if s.noExpiry {
+		s.ttl = noExpiryTTL
+	}
 }
 
 // with returns the settings changed by o.
@@ -121,20 +189,49 @@ func (s settings) with(o *MutexOptions) (settings, error) {
 		s.label = o.Label
 	}
 	if o.TTL != 0 {
-		s.ttl = o.TTL
+		s.setTTL(o.TTL)
 	}
-	if o.Margin != 0 {
-		s.margin = o.Margin
-	}
+	s.margin = cmp.Or(o.Margin, s.margin)
+	s.maxHold = cmp.Or(o.MaxHold, s.maxHold)
+	s.atLeast = cmp.Or(o.HoldAtLeast, s.atLeast)
 	s.noRenewal = s.noRenewal || o.NoRenewal
+	s.noFence = s.noFence || o.NoFence
+	s.id, s.keepID = o.ID, o.KeepID
+	if s.id != "" {
+		if err := checkID(s.id); err != nil {
+			return s, err
+		}
+		if o.Label != "" {
+			return s, invalid("ID does not go with Label %.40q, which begins the ids that the client makes:"+
+				" leave one of them out", o.Label)
+		}
+	}
 	return s, s.check()
 }
 
+// check refuses settings that cannot work, alone or together.
 func (s settings) check() error {
 	if err := checkTTL(s.ttl); err != nil {
 		return err
 	}
-	return checkMargin(s.marginFor(s.ttl), s.ttl)
+	if err := checkMargin(s.marginFor(s.ttl), s.ttl); err != nil {
+		return err
+	}
+	if err := checkHolds(s.maxHold, s.atLeast); err != nil {
+		return err
+	}
+	switch {
+	case s.noExpiry && s.noRenewal:
+		return invalid("NoExpiry does not go with NoRenewal: nobody would notice that the lock was lost;" +
+			" leave one of them out")
+	case s.noFence && s.id != "":
+		return invalid("ID does not go with NoFence: the fencing token tells two leases of one id apart;" +
+			" leave one of them out")
+	case s.noFence && s.keepID:
+		return invalid("KeepID does not go with NoFence: the fencing token tells two leases of one id" +
+			" apart; leave one of them out")
+	}
+	return nil
 }
 
 // marginFor returns the margin of a lease with this TTL.

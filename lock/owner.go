@@ -11,13 +11,15 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// NoExpiry stands for the TTL of a lock that never expires, as other programs may leave one.
+// NoExpiry stands for the TTL of a lock that never expires: as an option, to take one, or as what is
+// left of one.
 const NoExpiry time.Duration = -1
 
 // An Owner says who holds a lock.
 //
 // holdfast's own ids are a label, which defaults to hostname:pid, and a ULID, whose time says since
-// when. Other programs put anything there; then only Name, TTL and, from [Client.Owner], ID are set.
+// when. Other programs put anything there, and so does MutexOptions.ID; then only Name, TTL, Kept and,
+// from [Client.Owner], ID are set.
 type Owner struct {
 	Name  string        // of the lock
 	ID    string        // the whole id; only Client.Owner gives it, cut off after 1025 bytes
@@ -26,22 +28,31 @@ type Owner struct {
 	PID   int           // likewise
 	Since time.Time     // by the owner's clock, in milliseconds; zero for another program's id
 	TTL   time.Duration // left when Redis was asked; NoExpiry for a lock without expiry
+	Kept  bool          // the owner has released it; nobody gets it before its HoldAtLeast is over
 }
 
 // String returns who it is and since when, without the random part of the id.
 func (o Owner) String() string {
-	if o.Label == "" {
-		return "an owner of another kind"
+	who := "an owner of another kind"
+	if o.Label != "" {
+		who = fmt.Sprintf("%s since %s", o.Label, o.Since.Format(time.RFC3339))
 	}
-	return fmt.Sprintf("%s since %s", o.Label, o.Since.Format(time.RFC3339))
+	if o.Kept {
+		who += " (released, kept for its minimum)"
+	}
+	return who
 }
+
+// keptSuffix ends the value of a lock that was released before its minimum was over.
+const keptSuffix = "/kept"
 
 // parseOwner takes in what a lock's key holds.
 func parseOwner(name, value string, pttl int64) Owner {
 	o := Owner{Name: name, ID: value, TTL: NoExpiry}
 	if pttl >= 0 {
-		o.TTL = time.Duration(pttl) * time.Millisecond
+		o.TTL = fromMillis(pttl)
 	}
+	value, o.Kept = strings.CutSuffix(value, keptSuffix)
 	slash := len(value) - ulid.EncodedSize - 1
 	if slash < 1 || value[slash] != '/' || checkLabel(value[:slash]) != nil {
 		return o

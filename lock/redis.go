@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/scripts"
 )
 
-// This file, redis_look.go and redis_wait.go are the only ones that speak to Redis. docs/wire.md describes keys,
-// values and scripts.
+// The files redis*.go are the only ones that speak to Redis. docs/wire.md describes keys, values and
+// scripts.
 
 const (
 	signalTTL = "1000"      // milliseconds that a signal waits for a waiter
@@ -163,134 +161,6 @@ func noScript(reply any) bool {
 // errReply is the error of a reply that is not of the form that the script has.
 var errReply = errors.New("the reply is not what the script returns: is a proxy in between?")
 
-// taken is the answer to an acquire that found the lock held.
-type taken struct {
-	owner string
-	pttl  int64
-}
-
-// acquire tries to put id there. With the lock it returns the fencing token; without, who holds it.
-func (s *store) acquire(ctx context.Context, name, id string, ttl time.Duration) (
-	fence int64, held *taken, before time.Time, err error,
-) {
-	keys := []string{s.lock(name), s.fence(name)}
-	reply, before, err := s.eval(ctx, limitFromNow(), &scripts.Acquire, keys, id, millis(ttl), fenceTTL)
-	if err != nil {
-		return 0, nil, before, err
-	}
-	if token, ok := reply.([]byte); ok {
-		if fence, err := strconv.ParseInt(string(token), 10, 64); err == nil {
-			return fence, nil, before, nil
-		}
-	}
-	held, err = parseTaken(reply)
-	if err == nil && held == nil {
-		err = errReply
-	}
-	return 0, held, before, err
-}
-
-// release gives the lock up if it is held under id, and reports whether it was.
-func (s *store) release(ctx context.Context, deadline time.Time, name, id string) (bool, error) {
-	set := s.releaseArgs(name, id)
-	reply, _, err := s.eval(ctx, deadline, &scripts.Release, set.keys, set.args...)
-	return reply == int64(1), err
-}
-
-func (s *store) releaseArgs(name, id string) scriptArgs {
-	return scriptArgs{[]string{s.lock(name), s.signal(name)}, []any{id, signalTTL}}
-}
-
-// releaseAll releases several locks together. For each it returns whether it was held under its id,
-// or the error.
-func (s *store) releaseAll(ctx context.Context, deadline time.Time, refs []lockRef) ([]bool, []error) {
-	sets := make([]scriptArgs, len(refs))
-	for i, ref := range refs {
-		sets[i] = s.releaseArgs(ref.name, ref.id)
-	}
-	released, errs := make([]bool, len(refs)), make([]error, len(refs))
-	replies, err := s.evalAll(ctx, deadline, &scripts.Release, sets)
-	for i := range refs {
-		if err != nil {
-			errs[i] = err
-			continue
-		}
-		released[i] = replies[i] == int64(1)
-		if refused, ok := replies[i].(redis.Error); ok {
-			errs[i] = refused
-		}
-	}
-	return released, errs
-}
-
-// lockRef names a lock held under an id.
-type lockRef struct{ name, id string }
-
-// extended is the answer to an extend.
-type extended struct {
-	ours  bool
-	pttl  int64  // of ours: what the key has now
-	owner string // of others: who holds it; "" for nobody
-}
-
-func (s *store) extendArgs(name, id string, ttl time.Duration, longest int64) scriptArgs {
-	return scriptArgs{
-		[]string{s.lock(name), s.signal(name)},
-		[]any{id, millis(ttl), longest},
-	}
-}
-
-// extend prolongs the lock if it is held under id; a PTTL of up to longest milliseconds stays.
-func (s *store) extend(ctx context.Context, name, id string, ttl time.Duration, longest int64) (
-	extended, error,
-) {
-	set := s.extendArgs(name, id, ttl, longest)
-	reply, _, err := s.eval(ctx, limitFromNow(), &scripts.Extend, set.keys, set.args...)
-	if err != nil {
-		return extended{}, err
-	}
-	return parseExtended(reply)
-}
-
-func parseExtended(reply any) (extended, error) {
-	parts, _ := reply.([]any)
-	switch {
-	case len(parts) == 2 && parts[0] == int64(1):
-		if pttl, ok := parts[1].(int64); ok {
-			return extended{ours: true, pttl: pttl}, nil
-		}
-	case len(parts) > 0 && parts[0] == int64(0):
-		owner := ""
-		if len(parts) == 2 {
-			value, _ := parts[1].([]byte)
-			owner = string(value)
-		}
-		return extended{owner: owner}, nil
-	}
-	return extended{}, errReply
-}
-
-// extendAll sends a batch of extends on the renewals' own connection. written is called as soon as
-// nothing of it is written any more. An error reply NOSCRIPT means that the extend was not executed;
-// the next batch brings the script, but this one is not sent again: its leases may have been
-// released meanwhile.
-func (s *store) extendAll(sets []scriptArgs, limit time.Duration, written func()) ([]any, error) {
-	load := s.loadExtend.Swap(false)
-	cmds := make([]redisconn.Command, len(sets))
-	for i, set := range sets {
-		cmds[i] = script(load && i == 0, &scripts.Extend, set.keys, set.args...)
-	}
-	call := redisconn.NewBatch(time.Now().Add(limit), cmds)
-	call.Written = written
-	if err := s.renewals.Do(context.Background(), call); err != nil {
-		return nil, err
-	}
-	if slices.ContainsFunc(call.Replies, noScript) {
-		s.loadExtend.Store(true)
-	}
-	return call.Replies, nil
-}
-
 // reset gives the lock up whoever holds it, and returns who did: nil for nobody.
 func (s *store) reset(ctx context.Context, name string) (*taken, error) {
 	keys := []string{s.lock(name), s.signal(name)}
@@ -299,10 +169,10 @@ func (s *store) reset(ctx context.Context, name string) (*taken, error) {
 		return nil, err
 	}
 	parts, _ := reply.([]any)
-	if len(parts) == 1 {
+	switch {
+	case len(parts) == 1 && parts[0] == int64(0):
 		return nil, nil
-	}
-	if len(parts) == 3 {
+	case len(parts) == 3 && parts[0] == int64(1):
 		return parseTaken(parts[1:])
 	}
 	return nil, errReply

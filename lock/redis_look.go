@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/gomodule/redigo/redis"
@@ -59,11 +60,24 @@ func parseTaken(reply any) (*taken, error) {
 	return nil, errReply
 }
 
-// scan returns the names of some locks that match the pattern, and the cursor for the next call:
-// "0" when that was all. A name can come twice.
-func (s *store) scan(ctx context.Context, cursor, pattern string) ([]string, string, error) {
+// keysLike says which keys a scan returns: those that match the pattern and are of the type.
+type keysLike struct{ pattern, kind string }
+
+// locks are the locks whose names match a pattern of ours.
+func (k keyspace) locks(pattern string) keysLike {
+	return keysLike{escapeGlob(k.prefix) + "lock:" + namePattern(pattern), "string"}
+}
+
+// registers are the hashes that say for what clients wait.
+func (k keyspace) registers() keysLike {
+	return keysLike{escapeGlob(k.prefix) + "lock-waiting:*", "hash"}
+}
+
+// scan returns some of the keys, and the cursor for the next call: "0" when that was all. A key can
+// come twice.
+func (s *store) scan(ctx context.Context, cursor string, like keysLike) ([]string, string, error) {
 	call := redisconn.NewCall(limitFromNow(), redisconn.Cmd("SCAN", cursor,
-		"MATCH", escapeGlob(s.prefix)+"lock:"+pattern, "COUNT", 1000, "TYPE", "string"))
+		"MATCH", like.pattern, "COUNT", 1000, "TYPE", like.kind))
 	if err := s.calls.Do(ctx, call); err != nil {
 		return nil, "", err
 	}
@@ -82,10 +96,59 @@ func (s *store) scan(ctx context.Context, cursor, pattern string) ([]string, str
 	if err != nil {
 		return nil, "", errReply
 	}
-	for i, key := range keys {
-		keys[i] = s.name(key)
-	}
 	return keys, next, nil
+}
+
+// registerOf returns whose register a key is: label and client. Labels can have slashes, the ids of
+// clients have none. What no client of holdfast would call itself is somebody else's key.
+func (k keyspace) registerOf(key string) (label, client string, ok bool) {
+	owner := strings.TrimPrefix(key, k.prefix+"lock-waiting:")
+	slash := strings.LastIndexByte(owner, '/')
+	if slash < 0 {
+		return "", "", false
+	}
+	label, client = owner[:slash], owner[slash+1:]
+	return label, client, checkLabel(label) == nil && checkLabel(client) == nil
+}
+
+// waitCounts returns for each register how many wait for which lock; nothing for one that is gone,
+// or has become something else.
+func (s *store) waitCounts(ctx context.Context, registers []string) ([]map[string]int, error) {
+	cmds := make([]redisconn.Command, len(registers))
+	for i, key := range registers {
+		cmds[i] = redisconn.Cmd("HGETALL", key)
+	}
+	call := redisconn.NewBatch(limitFromNow(), cmds)
+	if err := s.calls.Do(ctx, call); err != nil {
+		return nil, err
+	}
+	all := make([]map[string]int, len(registers))
+	for i, reply := range call.Replies {
+		refused, isErr := reply.(redis.Error)
+		if isErr && redisconn.HasCode(refused, "WRONGTYPE") {
+			continue
+		}
+		if isErr {
+			return nil, refused
+		}
+		fields, err := redis.StringMap(reply, nil)
+		if err != nil {
+			return nil, errReply
+		}
+		all[i] = parseCounts(fields)
+	}
+	return all, nil
+}
+
+// parseCounts leaves out the names for which nobody waits any more, and what was written by others.
+func parseCounts(fields map[string]string) map[string]int {
+	counts := make(map[string]int, len(fields))
+	for name, text := range fields {
+		if n, err := strconv.ParseUint(text, 10, 31); err == nil && n > 0 {
+			counts[name] = int(n)
+		}
+	}
+	return counts
 }
 
 // escapeGlob makes a text mean itself in a pattern of Redis's.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -170,7 +171,7 @@ func registerArgs(l signal.Look) []any {
 func remaining(pttl int64) time.Duration {
 	switch {
 	case pttl >= 0:
-		return time.Duration(pttl) * time.Millisecond
+		return fromMillis(pttl)
 	case pttl == -1:
 		return signal.Forever
 	case pttl == -2:
@@ -206,7 +207,11 @@ func (c *waitConn) pop(limit time.Duration, args []any) (string, error) {
 	if popped[0] == c.inbox {
 		return "", nil
 	}
-	return c.name(popped[0]), nil
+	name, ok := strings.CutPrefix(popped[0], c.signal(""))
+	if !ok {
+		return "", errReply
+	}
+	return name, nil
 }
 
 // Probe looks at one name and reads its signal if one is there. The inbox is filled before, and

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -68,10 +69,21 @@ func (c *Client) call(ctx context.Context, op, name string, do func() error) err
 	return nil
 }
 
+// step is one round trip of a call that takes many. The client is entered for that time only: Close
+// need not wait for the rest of the call, and what runs between two round trips may be user code.
+func (c *Client) step(ctx context.Context, do func() error) error {
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	defer c.calls.leave()
+	return c.twice(ctx, do)
+}
+
 // twice does something, and once again after a network error.
 func (c *Client) twice(ctx context.Context, do func() error) error {
 	err := do()
 	if err != nil && broken(err) && ctx.Err() == nil && c.store.source.Met() {
+		c.stats.retried()
 		return do()
 	}
 	return err
@@ -83,73 +95,90 @@ func (c *Client) twice(ctx context.Context, do func() error) error {
 // never changes a key that is not a lock; of each lock it resets only the very value that the filter
 // judged, so a lock that changes hands meanwhile stays.
 //
-// Each round trip blocks at most for the operation limit of 2 s, the whole until ctx ends. The error
-// Is [ErrInvalid] if the filter is not usable; then nothing was sent.
+// Each round trip blocks at most for the operation limit of 2 s, the whole until ctx ends or the
+// client is closed, which makes the error [ErrClosed]. It Is [ErrInvalid] if the filter is not usable;
+// then nothing was sent. [Client.List] with the same filter is the dry run.
 func (c *Client) ResetAll(ctx context.Context, f Filter) ([]Owner, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	if err := c.enter(ctx); err != nil {
-		return nil, err
+	if f.empty() {
+		return nil, invalid("the filter is empty: say which locks to reset, or set All")
 	}
-	defer c.calls.leave()
 	var reset []Owner
-	cursor := "0"
-	for {
-		var names []string
-		err := c.twice(ctx, func() (err error) {
-			names, cursor, err = c.scanFrom(ctx, cursor, f)
-			return err
-		})
+	for owners, err := range c.matches(ctx, f) {
 		if err == nil {
-			reset, err = c.resetSome(ctx, f, names, reset)
+			reset, err = c.resetThese(ctx, owners, reset)
 		}
 		if err != nil {
 			return reset, explain("reset all under", c.store.prefix, err)
 		}
-		if cursor == "0" {
-			return reset, nil
-		}
-	}
-}
-
-// scanFrom is store.scan, which leaves the cursor as it is after an error.
-func (c *Client) scanFrom(ctx context.Context, cursor string, f Filter) ([]string, string, error) {
-	names, next, err := c.store.scan(ctx, cursor, namePattern(f.Name))
-	if err != nil {
-		return nil, cursor, err
-	}
-	return names, next, nil
-}
-
-// resetSome resets those of the named locks that the filter matches, and appends their owners.
-func (c *Client) resetSome(ctx context.Context, f Filter, names []string, reset []Owner) (
-	[]Owner, error,
-) {
-	now := time.Now()
-	for batch := range slices.Chunk(names, batchSize) {
-		var held []*taken
-		err := c.twice(ctx, func() (err error) {
-			held, err = c.store.owners(ctx, batch)
-			return err
-		})
-		if err != nil {
-			return reset, err
-		}
-		var matched []Owner
-		for i, t := range held {
-			if t == nil {
-				continue
-			}
-			if o := parseOwner(batch[i], t.owner, t.pttl); f.match(o, now) {
-				matched = append(matched, o)
-			}
-		}
-		if reset, err = c.resetThese(ctx, matched, reset); err != nil {
-			return reset, err
-		}
 	}
 	return reset, nil
+}
+
+// matches returns the locks that the filter matches, in batches, each as it was right before. A lock
+// can come twice. An error is the end.
+func (c *Client) matches(ctx context.Context, f Filter) iter.Seq2[[]Owner, error] {
+	return func(yield func([]Owner, error) bool) {
+		for keys, err := range c.pages(ctx, c.store.locks(f.Name)) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for batch := range slices.Chunk(keys, batchSize) {
+				owners, err := c.matching(ctx, f, batch)
+				if !yield(owners, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pages returns the keys of a scan. A key can come twice. An error is the end.
+func (c *Client) pages(ctx context.Context, like keysLike) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		for cursor := "0"; ; {
+			var keys []string
+			var next string
+			err := c.step(ctx, func() (err error) {
+				keys, next, err = c.store.scan(ctx, cursor, like)
+				return err
+			})
+			if !yield(keys, err) || err != nil || next == "0" {
+				return
+			}
+			cursor = next
+		}
+	}
+}
+
+// matching returns the owners of those locks, given by their keys, that the filter matches.
+func (c *Client) matching(ctx context.Context, f Filter, keys []string) ([]Owner, error) {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = c.store.name(key)
+	}
+	var held []*taken
+	err := c.step(ctx, func() (err error) {
+		held, err = c.store.owners(ctx, names)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	var matched []Owner
+	for i, t := range held {
+		if t == nil {
+			continue
+		}
+		if o := parseOwner(names[i], t.owner, t.pttl); f.match(o, now) {
+			matched = append(matched, o)
+		}
+	}
+	return matched, nil
 }
 
 // resetThese releases the locks under the ids that their owners have, and appends those that were
@@ -158,9 +187,13 @@ func (c *Client) resetThese(ctx context.Context, owners, reset []Owner) ([]Owner
 	if len(owners) == 0 {
 		return reset, nil
 	}
+	if err := c.enter(ctx); err != nil {
+		return reset, err
+	}
+	defer c.calls.leave()
 	refs := make([]lockRef, len(owners))
 	for i, o := range owners {
-		refs[i] = lockRef{o.Name, o.ID}
+		refs[i] = lockRef{name: o.Name, id: o.ID}
 	}
 	released, errs := c.store.releaseAll(ctx, limitFromNow(), refs)
 	for i, o := range owners {
@@ -181,11 +214,14 @@ func firstOf(errs []error) error {
 	return nil
 }
 
-// A Filter says which locks [Client.ResetAll] resets: those to which every field applies that is
-// set. At least one must be.
+// A Filter says which locks [Client.ResetAll] resets and [Client.List] lists: those to which every
+// field applies that is set. With none, List lists all locks, whatever they hold, and ResetAll
+// refuses to reset.
 //
-// Except with All, only locks of holdfast match, whose owner id is a label and a ULID; those of
-// python-redis-lock and others do not.
+// With any field but All, only locks match that a process of holdfast holds: those whose value is a
+// label and a ULID. Those of python-redis-lock and others do not match, nor do those that were
+// released and are only kept until their minimum is over (Options.HoldAtLeast): their holder ended
+// well, and a clean-up after others must not cut the minimum short.
 type Filter struct {
 	// Label matches the label of the owner, whole. With a label that only one process uses at a time
 	// this is the clean-up of what its earlier incarnation left.
@@ -211,18 +247,26 @@ type Filter struct {
 	// OlderThan matches locks that were taken at least so long ago, by the owner's clock.
 	OlderThan time.Duration
 
-	// All matches whatever is there, other programs' locks included, as long as the value has at most
-	// 1 KiB. Of the other fields only Name goes with it.
+	// All matches whatever is there, other programs' locks and kept ones included, as long as the value
+	// has at most 1 KiB: a longer one is no lock's id, and [Client.Reset] is there for it. List leaves
+	// it out as well then, since it lists what ResetAll would reset. Of the other fields only Name goes
+	// with All.
 	All bool
 }
 
+// narrows reports whether a field is set that looks at the owner.
+func (f Filter) narrows() bool {
+	return f.Label != "" || f.Host != "" || f.DeadHere || f.OlderThan != 0
+}
+
+// empty reports whether no field is set that says which locks.
+func (f Filter) empty() bool { return !f.All && !f.narrows() && f.Name == "" }
+
+// check refuses filters that nothing can be done with.
 func (f Filter) check() error {
-	some := f.Label != "" || f.Host != "" || f.DeadHere || f.OlderThan != 0
 	switch {
-	case f.All && some:
+	case f.All && f.narrows():
 		return invalid("the filter has All together with a field that narrows it: choose one")
-	case !f.All && !some && f.Name == "":
-		return invalid("the filter is empty: say which locks to reset, or set All")
 	case f.OlderThan < 0:
 		return invalid("the filter's OlderThan %v is negative: give an age", f.OlderThan)
 	case f.DeadHere && !f.OnePIDNamespace:
@@ -238,11 +282,12 @@ func (f Filter) check() error {
 
 // match reports whether the filter applies to an owner, except for the name.
 func (f Filter) match(o Owner, now time.Time) bool {
-	if f.All {
-		return len(o.ID) <= maxValue
-	}
 	switch {
-	case o.Label == "":
+	case f.All:
+		return len(o.ID) <= maxValue
+	case f.empty():
+		return true
+	case o.Label == "" || o.Kept:
 		return false
 	case f.Label != "" && o.Label != f.Label:
 		return false

@@ -128,9 +128,13 @@ func TestResetAll(t *testing.T) {
 		"python":    "YWJjZGVmZ2hpamtsbW5vcA==",
 		"[odd]*?\\": id("odd", now),
 		"huge":      strings.Repeat("x", 1025),
+		// Released, and kept until its minimum is over.
+		"mine/kept":  id("importer", now.Add(-time.Hour)) + "/kept",
+		"kept, dead": id(fmt.Sprintf("%s:%d", host, dead), now.Add(-time.Hour)) + "/kept",
 	}
 	all := []string{
-		"[odd]*?\\", "alive", "dead", "elsewhere", "mine/1", "mine/2", "other", "python", "reused",
+		"[odd]*?\\", "alive", "dead", "elsewhere", "kept, dead", "mine/1", "mine/2", "mine/kept", "other",
+		"python", "reused",
 	}
 	for _, test := range []struct {
 		what   string
@@ -142,12 +146,14 @@ func TestResetAll(t *testing.T) {
 		{"age", lock.Filter{OlderThan: time.Minute}, []string{"mine/2", "reused"}},
 		{"host", lock.Filter{Host: host}, []string{"alive", "dead", "reused"}},
 		{"dead here", lock.Filter{DeadHere: true, OnePIDNamespace: true}, []string{"dead", "reused"}},
-		{"name", lock.Filter{Name: "mine/?"}, []string{"mine/1", "mine/2"}},
+		{"name", lock.Filter{Name: "mine/*"}, []string{"mine/1", "mine/2"}},
+		{"name with ?", lock.Filter{Name: "mine/?"}, []string{"mine/1", "mine/2"}},
 		{"name with specials", lock.Filter{Name: `[odd]*?\`}, []string{`[odd]*?\`}},
 		{"name and label", lock.Filter{Name: "*2", Label: "importer"}, []string{"mine/2"}},
 		{"nothing", lock.Filter{Label: "nobody"}, nil},
 		{"all", lock.Filter{All: true}, all},
 		{"all of a name", lock.Filter{All: true, Name: "py*"}, []string{"python"}},
+		{"all of a name, kept", lock.Filter{All: true, Name: "mine/k*"}, []string{"mine/kept"}},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
@@ -159,6 +165,9 @@ func TestResetAll(t *testing.T) {
 				s.Do(t, "SET", "a[p]*pp:lock:"+name, value)
 			}
 			s.Do(t, "HSET", "a[p]*p:lock:config", "not", "a lock")
+			if listed := listed(t, c, test.filter); !slices.Equal(listed, test.want) { // the dry run
+				t.Errorf("listed %q, want %q", listed, test.want)
+			}
 			reset, err := c.ResetAll(soon(t), test.filter)
 			if err != nil {
 				t.Fatal(err)

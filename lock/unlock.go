@@ -11,7 +11,9 @@ import (
 )
 
 // Unlock ends the lease and releases the lock, which wakes one waiter. The lease's context ends
-// before anything is sent, and no renewal of it is written after Unlock returned.
+// before anything is sent, and no renewal of it is written after Unlock returned. If the lock was taken
+// with HoldAtLeast and that is not over, nobody gets the lock before it is: Redis keeps the key until
+// then, and the process may end.
 //
 // It works when ctx has ended, and blocks at most two operation limits of 2 s. It may be called
 // repeatedly and concurrently: every call gets the first one's result.
@@ -19,7 +21,7 @@ import (
 // nil: the lock was released. An error that Is [ErrNotHeld] and [ErrLost]: the lease had ended
 // before. [ErrUnknown]: it is not known whether it was released; the client goes on trying in the
 // background until the key must have expired or the client is closed. Any other error: Redis refuses,
-// or the client was closed before, and the key expires with its TTL.
+// or the client was closed before, and the key expires with its TTL, if it has one.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if ctx == nil {
 		return invalid("the context is nil: pass context.Background()")
@@ -70,7 +72,8 @@ func (h *hold) unlocked(u *unlocking, err error) {
 func (h *hold) release(held bool, deadline time.Time) error {
 	s := h.client.store
 	doubt := false
-	released, err := s.release(context.Background(), limitFromNow(), h.name, h.id)
+	ref := h.ref(held)
+	released, err := s.release(context.Background(), limitFromNow(), ref)
 	// A demoted master answers READONLY, and the line gives its connection up: the next one may be to
 	// the right server.
 	if broken(err) || refused(err) && redisconn.Classify(err) == redisconn.Moved {
@@ -79,16 +82,38 @@ func (h *hold) release(held bool, deadline time.Time) error {
 		if deadline.Before(again) {
 			again = deadline
 		}
-		released, err = s.release(context.Background(), again, h.name, h.id)
+		h.client.stats.retried()
+		released, err = s.release(context.Background(), again, ref)
 	}
-	return h.result(held, released, doubt, err)
+	if !ref.keep.IsZero() && err == nil {
+		h.client.janitor.repair(ref)
+	}
+	return h.result(held, answer{released, doubt, err})
 }
 
-// result turns the answer to a release into Unlock's. doubt says that an earlier release may have
-// been executed.
-func (h *hold) result(held, released, doubt bool, err error) error {
-	retry := err != nil && (repeatable(err) || doubt)
-	h.tidy(retry, doubt || h.twice)
+// ref returns how the lock is to be released: if its lease was held to the end, not before its minimum
+// is over.
+func (h *hold) ref(held bool) lockRef {
+	ref := lockRef{name: h.name, id: h.id, fence: h.fence}
+	if keep := h.since.Add(h.settings.atLeast); held && time.Until(keep) > 0 {
+		ref.keep = keep
+	}
+	return ref
+}
+
+// An answer is what came of a release.
+type answer struct {
+	released bool
+	doubt    bool // an earlier one may have been executed
+	err      error
+}
+
+// result turns the answer to a release into Unlock's. held says that the lease was valid when it was
+// ended.
+func (h *hold) result(held bool, a answer) error {
+	err := a.err
+	retry := err != nil && (repeatable(err) || a.doubt)
+	h.tidy(h.ref(held), retry, a.doubt || h.twice)
 	switch {
 	case !held:
 		return h.notHeld(lost(h.name, h.term.Err()))
@@ -99,7 +124,7 @@ func (h *hold) result(held, released, doubt bool, err error) error {
 		return h.notHeld(&LostError{h.name, explain("unlock", h.name, err)})
 	case err != nil:
 		return explain("unlock", h.name, err)
-	case released || doubt: // it was ours at the first attempt, so that was the one that did it
+	case a.released || a.doubt: // it was ours at the first attempt, so that was the one that did it
 		return nil
 	}
 	return h.notHeld(&LostError{h.name, errGone})
@@ -108,17 +133,23 @@ func (h *hold) result(held, released, doubt bool, err error) error {
 // tidy has the lock released in the background: until Redis answers (retry), and once more after an
 // operation limit (late), because what is under way on a connection that was closed is executed
 // within that, or never.
-func (h *hold) tidy(retry, late bool) {
+func (h *hold) tidy(ref lockRef, retry, late bool) {
 	if !retry && !late {
 		return
 	}
 	now := time.Now()
 	until := now.Add(time.Duration(h.longest.Load()) + operationLimit)
+	if h.settings.noExpiry {
+		until = now.Add(forEver)
+	}
 	if retry {
-		h.client.janitor.add(lockRef{h.name, h.id}, now.Add(retryEvery), until)
+		h.client.janitor.add(ref, now.Add(retryEvery), until)
 	}
 	if late {
-		h.client.janitor.add(lockRef{h.name, h.id}, now.Add(operationLimit), until)
+		if h.twice {
+			ref.fence = 0 // an acquire that is executed now draws a later token for this very id
+		}
+		h.client.janitor.add(ref, now.Add(operationLimit), until)
 	}
 }
 

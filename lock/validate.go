@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -84,6 +85,9 @@ func checkPrefix(prefix string) error {
 
 // checkTTL refuses TTLs that are too short to be renewed in time or too long to be meant.
 func checkTTL(ttl time.Duration) error {
+	if ttl == NoExpiry {
+		return invalid("a lease cannot be extended to NoExpiry: take the lock with that TTL")
+	}
 	if ttl < minTTL || ttl > maxTTL {
 		return invalid("the TTL %v is out of range: give %v to %v", ttl, minTTL, maxTTL)
 	}
@@ -102,10 +106,47 @@ func checkMargin(margin, ttl time.Duration) error {
 	return nil
 }
 
+// checkHolds refuses limits of the time that a lock is held which contradict each other.
+func checkHolds(most, least time.Duration) error {
+	switch {
+	case most != 0 && most < minTTL:
+		return invalid("MaxHold %v is out of range: give at least %v, or 0 for no limit", most, minTTL)
+	case least < 0 || least > maxTTL:
+		return invalid("HoldAtLeast %v is out of range: give up to %v, or 0 for none", least, maxTTL)
+	case most != 0 && most < least:
+		return invalid("MaxHold %v is shorter than HoldAtLeast %v: raise the one or lower the other",
+			most, least)
+	}
+	return nil
+}
+
+// checkID refuses owner ids that other programs could not release, or that holdfast could not tell
+// from those of locks that are only kept.
+func checkID(id string) error {
+	switch {
+	case id == "":
+		return invalid("the id is empty: give the one under which the lock is held")
+	case len(id) > maxName:
+		return invalid("the id has %d bytes: at most %d are allowed", len(id), maxName)
+	case strings.ContainsFunc(id, notPrintable):
+		return invalid("the id must be printable ASCII: leave the other characters out")
+	case strings.HasSuffix(id, keptSuffix):
+		return invalid("the id ends in %q, which marks locks that are kept after their release:"+
+			" choose another ending", keptSuffix)
+	}
+	return nil
+}
+
 // defaultMargin is the share of a TTL that is given up for clocks and timers that are not exact.
 func defaultMargin(ttl time.Duration) time.Duration { return max(ttl/20, minMargin) }
 
 // millis rounds up to the milliseconds that Redis counts in.
 func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+// fromMillis turns Redis's milliseconds into a duration: the longest one if they are more, which
+// other programs can ask for.
+func fromMillis(ms int64) time.Duration {
+	return time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }

@@ -1,0 +1,400 @@
+package lock
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/redisconn"
+	"github.com/holdfast-go/holdfast/signal"
+)
+
+// A conversation is a call, what the odd reply in it means to it, and what it told.
+type conversation struct {
+	odd   string
+	call  func(t *testing.T, c *Client) (told string, err error)
+	means func(reply any) (told string, ok bool) // ok: the reply is one that is given; nil: anything goes
+}
+
+var conversations = []conversation{
+	{"acquire", callTryLock, meansAcquired},
+	{"release", callUnlock, meansReleased},
+	{"extend", callExtend, meansExtended},
+	{"owner", callOwner, meansOwner},
+	{"reset", callReset, meansReset},
+	{"SCAN", callResetAll, meansScanned},
+	{"owner", callResetAll, meansJudged},
+	{"release", callResetAll, meansJudgedAndReleased},
+	{"release", callReleaseID, meansReleased},
+	{"acquire", callAdopt, meansToken},
+	{"extend", callDetach, meansExtended},
+	{"SCAN", callList, nil},
+	{"SCAN hash", callList, nil},
+	{"HGETALL", callList, nil},
+	{"owner", callList, nil},
+	{"INFO", callCheck, nil},
+	{"ROLE", callCheck, nil},
+	{"CONFIG", callCheck, nil},
+	{"TIME", callCheck, nil},
+	{"EVAL", callCheck, nil},
+	{"BLPOP", callCheck, nil},
+	{"probe", callCheck, nil},
+	{"CLIENT", callTryLock, nil},
+}
+
+func callTryLock(t *testing.T, c *Client) (string, error) {
+	lease, err := c.Mutex("job").TryLock(t.Context())
+	var held *HeldError
+	switch {
+	case errors.As(err, &held):
+		return fmt.Sprint("held ", fuzzOwner(held.Owner)), nil
+	case err != nil:
+		return "", err
+	}
+	_ = lease.Unlock(t.Context())
+	return fmt.Sprint("token ", lease.Fence()), nil
+}
+
+func callUnlock(t *testing.T, c *Client) (string, error) {
+	lease, err := c.Mutex("job").TryLock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = lease.Unlock(t.Context())
+	if errors.Is(err, ErrNotHeld) && !errors.Is(err, ErrWrongType) {
+		return "not held", nil
+	}
+	return "released", err
+}
+
+func callExtend(t *testing.T, c *Client) (string, error) {
+	lease, err := c.Mutex("job").TryLock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = lease.Extend(t.Context(), time.Hour)
+	_ = lease.Unlock(t.Context())
+	if errors.Is(err, ErrLost) && !errors.Is(err, ErrWrongType) {
+		return "lost", nil
+	}
+	return "extended", err
+}
+
+func callOwner(t *testing.T, c *Client) (string, error) {
+	o, err := c.Owner(t.Context(), "job")
+	if errors.Is(err, ErrNotHeld) {
+		return "nobody", nil
+	}
+	return fuzzOwner(o), err
+}
+
+func callReset(t *testing.T, c *Client) (string, error) {
+	was, held, err := c.Reset(t.Context(), "job")
+	if !held {
+		return "nobody", err
+	}
+	return fuzzOwner(was), err
+}
+
+func callResetAll(t *testing.T, c *Client) (string, error) {
+	reset, err := c.ResetAll(t.Context(), Filter{All: true})
+	return fmt.Sprint(len(reset)), err
+}
+
+func callReleaseID(t *testing.T, c *Client) (string, error) {
+	err := c.ReleaseID(t.Context(), "job", parrotID)
+	if errors.Is(err, ErrNotHeld) {
+		return "not held", nil
+	}
+	return "released", err
+}
+
+func callAdopt(t *testing.T, c *Client) (string, error) {
+	lease, err := c.Mutex("job").Adopt(t.Context(), parrotID)
+	if err != nil {
+		return "", err
+	}
+	_ = lease.Unlock(t.Context())
+	return fmt.Sprint("token ", lease.Fence()), nil
+}
+
+func callDetach(t *testing.T, c *Client) (string, error) {
+	lease, err := c.Mutex("job").TryLock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = lease.Detach(t.Context())
+	if errors.Is(err, ErrNotHeld) && !errors.Is(err, ErrWrongType) {
+		return "lost", nil
+	}
+	return "extended", err
+}
+
+// callList checks what is told of who waits: the fuzzer knows only the name job.
+func callList(t *testing.T, c *Client) (string, error) {
+	for info, err := range c.List(t.Context(), Filter{}) {
+		if err != nil {
+			return "", err
+		}
+		for _, w := range info.Waiters {
+			if w.Count < 1 || w.Label == "" || w.Client == "" {
+				t.Errorf("%q: waiters %+v", info.Owner.Name, w)
+			}
+		}
+		if info.Owner.ID != "" {
+			t.Errorf("%+v has its ID", info.Owner)
+		}
+	}
+	return "", nil
+}
+
+func callCheck(t *testing.T, c *Client) (string, error) {
+	findings, err := c.Check(t.Context())
+	for _, f := range findings {
+		if f.Subject == "" {
+			t.Errorf("a finding about nothing: %#v", f)
+		}
+	}
+	return "", err
+}
+
+// fuzzOwner is what is compared of an owner.
+func fuzzOwner(o Owner) string {
+	return fmt.Sprint(o.Label, o.Since.UnixMilli(), o.Kept, o.TTL)
+}
+
+// fuzzTaken is the owner of {value, pttl}.
+func fuzzTaken(reply any) (told string, ok bool) {
+	parts, _ := reply.([]any)
+	if len(parts) != 2 {
+		return "", false
+	}
+	value, ok := parts[0].([]byte)
+	pttl, ok2 := parts[1].(int64)
+	return fuzzOwner(parseOwner("job", string(value), pttl)), ok && ok2
+}
+
+var fuzzToken = regexp.MustCompile(`^[0-9]{1,16}$`)
+
+func meansAcquired(reply any) (string, bool) {
+	if token, ok := reply.([]byte); ok && fuzzToken.Match(token) {
+		n := 0
+		for _, digit := range token {
+			n = 10*n + int(digit-'0')
+		}
+		return fmt.Sprint("token ", n), true
+	}
+	owner, ok := fuzzTaken(reply)
+	return "held " + owner, ok
+}
+
+func meansToken(reply any) (string, bool) {
+	told, ok := meansAcquired(reply)
+	return told, ok && strings.HasPrefix(told, "token")
+}
+
+func meansReleased(reply any) (string, bool) {
+	if reply == int64(1) {
+		return "released", true
+	}
+	return "not held", reply == int64(0)
+}
+
+func meansExtended(reply any) (string, bool) {
+	parts, _ := reply.([]any)
+	switch {
+	case len(parts) == 2 && parts[0] == int64(1),
+		len(parts) == 3 && parts[0] == int64(1) && parts[2] == int64(-1):
+		pttl, ok := parts[1].(int64)
+		return "extended", ok && pttl >= -1 // without expiry, of a lease that has one: set right
+	case len(parts) == 2 && parts[0] == int64(0):
+		_, ok := parts[1].([]byte)
+		return "lost", ok || parts[1] == nil
+	}
+	return "lost", len(parts) == 1 && parts[0] == int64(0)
+}
+
+func meansOwner(reply any) (string, bool) {
+	if parts, ok := reply.([]any); ok && len(parts) == 0 {
+		return "nobody", true
+	}
+	return fuzzTaken(reply)
+}
+
+func meansReset(reply any) (string, bool) {
+	parts, _ := reply.([]any)
+	if len(parts) == 3 && parts[0] == int64(1) {
+		return fuzzTaken(parts[1:])
+	}
+	return "nobody", len(parts) == 1 && parts[0] == int64(0)
+}
+
+func meansScanned(reply any) (string, bool) {
+	parts, _ := reply.([]any)
+	if len(parts) != 2 {
+		return "", false
+	}
+	next, ok := fuzzText(parts[0])
+	keys, ok2 := parts[1].([]any)
+	for _, key := range keys {
+		_, is := fuzzText(key)
+		ok = ok && (is || key == nil)
+	}
+	n := len(keys)
+	if next != "0" {
+		n++ // of the next page
+	}
+	return fmt.Sprint(n), ok && ok2
+}
+
+func meansJudged(reply any) (string, bool) {
+	if err, ok := reply.(redis.Error); ok { // it became something else meanwhile
+		return "0", redisconn.HasCode(err, "WRONGTYPE")
+	}
+	told, ok := meansOwner(reply)
+	if told == "nobody" {
+		return "0", ok
+	}
+	return "1", ok
+}
+
+func meansJudgedAndReleased(reply any) (string, bool) {
+	if told, ok := meansReleased(reply); told == "released" {
+		return "1", ok
+	}
+	return "0", reply == int64(0)
+}
+
+// check has the conversation with this reply. A reply that is not given must make an error: never a
+// success, nor an answer of the kind that somebody else, or nobody, holds the lock.
+func (v conversation) check(t *testing.T, reply any) {
+	t.Helper()
+	told, err := v.call(t, fuzzClient(t, v.odd, reply))
+	if v.means == nil || fuzzRepeated(reply) {
+		return
+	}
+	want, good := v.means(reply)
+	switch {
+	case !good && err == nil:
+		t.Errorf("%s: the reply %s is taken for %s", v.odd, fuzzShow(reply), told)
+	case good && err != nil:
+		t.Errorf("%s: the reply %s gives %v, want %s", v.odd, fuzzShow(reply), err, want)
+	case good && told != want:
+		t.Errorf("%s: the reply %s is taken for %s, want %s", v.odd, fuzzShow(reply), told, want)
+	}
+}
+
+func TestReplies(t *testing.T) {
+	t.Parallel()
+	for i, v := range conversations {
+		t.Run(fmt.Sprint(v.odd, " ", i), func(t *testing.T) {
+			t.Parallel()
+			for _, data := range fuzzSeeds() {
+				reply, _ := fuzzReply(data, 0)
+				v.check(t, reply)
+			}
+		})
+	}
+}
+
+// FuzzReplies checks that no reply makes a call panic, and that none is taken for what it does not say.
+func FuzzReplies(f *testing.F) {
+	for i := range conversations {
+		f.Add(byte(i), []byte{7, 3, 1, 1, 3, 12, 1, 7})
+	}
+	f.Fuzz(func(t *testing.T, which byte, data []byte) {
+		reply, _ := fuzzReply(data, 0)
+		conversations[int(which)%len(conversations)].check(t, reply)
+	})
+}
+
+// fuzzRepeated reports whether a call is repeated after this reply, and gets the usual one then.
+func fuzzRepeated(reply any) bool {
+	err, ok := reply.(redis.Error)
+	class := redisconn.Permanent
+	if ok {
+		class = redisconn.Classify(err)
+	}
+	return class == redisconn.NoScript || class == redisconn.Moved
+}
+
+func TestWaitReplies(t *testing.T) {
+	t.Parallel()
+	for _, data := range fuzzSeeds() {
+		reply, _ := fuzzReply(data, 0)
+		checkWaiting(t, reply)
+	}
+}
+
+// FuzzWaitReplies does the same for the replies on a connection for waiting.
+func FuzzWaitReplies(f *testing.F) {
+	f.Add([]byte{7, 2, 3, 15, 3, 1})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		reply, _ := fuzzReply(data, 0)
+		checkWaiting(t, reply)
+	})
+}
+
+// checkWaiting has each exchange of a connection for waiting answered with this reply.
+func checkWaiting(t *testing.T, reply any) {
+	t.Helper()
+	c := fuzzClient(t, "look", reply)
+	link := fuzzConnect(t, c)
+	left, err := link.Look(signal.Look{Names: []string{"job", "job2"}, Waiters: []int{1, 1}})
+	if _, good := fuzzLooked(reply); good != (err == nil) && !fuzzRepeated(reply) {
+		t.Errorf("look: the reply %s is taken for %v, %v", fuzzShow(reply), left, err)
+	}
+	for _, d := range left {
+		if d < signal.Foreign {
+			t.Errorf("look: the reply %s is taken for %v", fuzzShow(reply), left)
+		}
+	}
+	want, good := fuzzRead(reply)
+	name, err := fuzzConnect(t, fuzzClient(t, "BLPOP", reply)).Block([]string{"job", "other"}, time.Second)
+	if good != (err == nil) || good && name != want {
+		t.Errorf("block: the reply %s is taken for %q, %v", fuzzShow(reply), name, err)
+	}
+	signalled, err := fuzzConnect(t, fuzzClient(t, "BLPOP", reply)).Probe("job")
+	if good != (err == nil) || good && signalled != (want == "job") {
+		t.Errorf("probe: the reply %s is taken for %v, %v", fuzzShow(reply), signalled, err)
+	}
+}
+
+func fuzzConnect(t *testing.T, c *Client) signal.Conn {
+	t.Helper()
+	link, err := c.waits.Connect(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(link.Close)
+	return link
+}
+
+// fuzzLooked reports whether the reply is one to a look at two names.
+func fuzzLooked(reply any) ([]int64, bool) {
+	parts, _ := reply.([]any)
+	var left []int64
+	for _, part := range parts {
+		if pttl, ok := part.(int64); ok { // below -3, too: the caller has to ask
+			left = append(left, pttl)
+		}
+	}
+	return left, len(left) == 2 && len(parts) == 2
+}
+
+// fuzzRead returns the name whose signal the reply to a BLPOP brings: "" for none.
+func fuzzRead(reply any) (name string, ok bool) {
+	parts, _ := reply.([]any)
+	if reply == nil || len(parts) != 2 {
+		return "", reply == nil
+	}
+	key, ok := fuzzText(parts[0])
+	_, ok2 := fuzzText(parts[1])
+	name, ok3 := strings.CutPrefix(key, "lock-signal:")
+	return name, ok && ok3 && (ok2 || parts[1] == nil)
+}

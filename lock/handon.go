@@ -1,0 +1,160 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/holdfast-go/holdfast/renewal"
+)
+
+// Detach ends the lease but leaves the lock held, for somebody else to take over: it returns the id
+// with which [Mutex.Adopt] does that, or [Client.ReleaseID] releases the lock, in any process. The
+// lease's context ends, it is not renewed any more, and a later Unlock does nothing and returns
+// [ErrNotHeld]. From Detach on the key lives for a full TTL; without expiry, for ever. A HoldAtLeast is
+// not kept.
+//
+// It blocks for one round trip, after a network error for a second one, at most for two operation
+// limits of 2 s and no longer than until ctx ends. If ctx has ended already, or is nil, nothing is done.
+// If the error Is [ErrNotHeld] the lease had ended before, and there is no id. After any other error
+// the lease has ended and the id is good, but Redis did not say so: the key lives for the rest of its
+// TTL.
+func (l *Lease) Detach(ctx context.Context) (id string, err error) {
+	if ctx == nil {
+		return "", invalid("the context is nil: pass context.Background()")
+	}
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("lock: detach %q: %w", l.hold.name, ctx.Err())
+	}
+	defer runtime.KeepAlive(l)
+	l.cleanup.Stop()
+	h := l.hold
+	if h.client.releases.enter() { // as Unlock does
+		defer h.client.releases.leave()
+	}
+	u, first := h.claim()
+	if !first {
+		<-u.done
+		return "", fmt.Errorf("lock: detach %q: %w: %w", h.name, ErrNotHeld, l.Err())
+	}
+	held := h.term.End(ErrDetached)
+	if held {
+		err = h.confirm(ctx)
+	}
+	cause := lost(h.name, h.term.Err())
+	if held && errors.As(err, new(*LostError)) {
+		held, cause = false, err
+	}
+	h.handedOn(u, cause)
+	switch {
+	case !held:
+		return "", fmt.Errorf("lock: detach %q: %w: %w", h.name, ErrNotHeld, cause)
+	case err != nil:
+		return h.id, explain("detach", h.name, err)
+	}
+	return h.id, nil
+}
+
+// confirm gives the key its full TTL for the last time. The error is a *LostError if the lock is not
+// ours any more.
+func (h *hold) confirm(ctx context.Context) error {
+	ttl := h.term.TTL()
+	if h.settings.noExpiry {
+		ttl = NoExpiry
+	}
+	var last extended
+	err := h.client.twice(ctx, func() (err error) {
+		last, err = h.sendExtend(ctx, ttl)
+		return err
+	})
+	if err == nil && !last.ours {
+		return lost(h.name, notOwner(h.name, last.owner))
+	}
+	return err
+}
+
+// handedOn gives later calls of Unlock their result.
+func (h *hold) handedOn(u *unlocking, cause error) {
+	h.mu.Lock()
+	u.err, u.over = h.notHeld(cause), true
+	lost := u.lost
+	h.mu.Unlock()
+	close(u.done)
+	if lost != nil {
+		tell(h.client.hooks.Lost, LostInfo{h.name, lost})
+	}
+}
+
+// makePermanent takes the TTL from the key of a lease without expiry. If that fails, the renewing
+// goroutine goes on trying.
+func (h *hold) makePermanent(ctx context.Context) {
+	sent := renewal.Now()
+	answer, err := h.sendExtend(ctx, NoExpiry)
+	switch {
+	case err != nil:
+		h.client.stats.retried()
+		h.term.Hurry()
+	case !answer.ours:
+		h.term.End(notOwner(h.name, answer.owner))
+	default:
+		_ = h.term.Confirm(sent, h.settings.ttl, h.settings.marginFor(h.settings.ttl))
+	}
+}
+
+// Adopt takes the lock over from whoever holds it under id: from a lease that was detached, in this
+// process or another one, or from a program that follows the same protocol. In one step Redis puts a
+// fresh id in its place (with MutexOptions.KeepID it stays), with the full TTL and a new fencing token.
+//
+// A holder that did not detach is told at its next renewal, as with [Client.Reset], and until then there
+// are two. Its Unlock does not release the lock, also if the id stays, unless it has no fencing token.
+//
+// It blocks as [Mutex.TryLock] does. If nobody holds the lock the error Is [ErrNotHeld], if somebody
+// holds it under another id it is a [*HeldError]. It Is [ErrUnknown] if Redis may have done it without
+// our learning of it: then the lock is released in the background, with KeepID left to expire. No lease
+// is held after an error.
+func (m *Mutex) Adopt(ctx context.Context, id string) (*Lease, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	if m.settings.id != "" && !m.settings.keepID {
+		return nil, invalid("Adopt puts a fresh id in place, and this mutex has an ID: leave it out, or set" +
+			" KeepID")
+	}
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.client.calls.leave()
+	a := &attempt{mutex: m, since: time.Now(), from: id}
+	return a.twice(ctx)
+}
+
+// ReleaseID gives the lock of this name up that is held under id, from wherever, and wakes one waiter.
+// The error Is [ErrNotHeld] if it is not held under it. If a lease still holds it, that one is told at
+// its next renewal, as with [Client.Reset], and its HoldAtLeast is not kept.
+//
+// It blocks as [Client.Owner] does. The error Is [ErrUnknown] if Redis may have done it without telling;
+// the lock may be held under the id then, or not any more.
+func (c *Client) ReleaseID(ctx context.Context, name, id string) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	released, doubt := false, false
+	err := c.call(ctx, "release", name, func() (err error) {
+		released, err = c.store.release(ctx, limitFromNow(), lockRef{name: name, id: id})
+		doubt = doubt || sent(err)
+		return err
+	})
+	switch {
+	case err != nil || released:
+		return err
+	case doubt:
+		return fmt.Errorf("lock: release %q: it is not held under this id now; who released it was not"+
+			" told: %w", name, ErrUnknown)
+	}
+	return fmt.Errorf("lock: release %q: %w under this id", name, ErrNotHeld)
+}

@@ -1,0 +1,142 @@
+package lock
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+)
+
+// A LockInfo is a lock that is held, as [Client.List] found it.
+type LockInfo struct {
+	Owner   Owner      // who holds it, without the ID; Owner.Name is the lock's name
+	Waiters []WaitInfo // the clients that wait for it, by label; nil if none does
+}
+
+// A WaitInfo says that a client waits for a lock.
+type WaitInfo struct {
+	Label  string // the client's
+	Client string // its id: a ULID, another one for each client, since a label can have several
+	Count  int    // how many of its calls of Lock and Do wait; at least 1
+}
+
+// List returns an iterator over the locks under the client's prefix that are held and that the
+// filter matches; the zero Filter matches all of them. It is the dry run of [Client.ResetAll], which
+// with the same filter would reset what List yields. It changes nothing in Redis, and each range over
+// it looks anew.
+//
+// The locks come once each and in no order, as they are found: it looks at the names of all keys of
+// the database with SCAN, in batches, twice: for who waits, before the first lock, and then for the
+// locks. Owners are read in batches of at most 512, right before the first of a batch is yielded.
+// Those who wait are as their clients told in the last 5 s; waits of less than a second do not appear.
+// A lock that changes hands meanwhile appears with either owner; one that is taken or released
+// meanwhile may appear or not. Locks that are free do not, even if somebody waits for them.
+//
+// Each round trip blocks at most for the operation limit of 2 s, after a network error for another
+// one, the whole until ctx ends. An error is the last pair, with a zero LockInfo; what came before it
+// is valid. It Is [ErrInvalid] if the filter or the context is not usable, and nothing was sent then;
+// [ErrClosed] if the client is closed; [ErrUnknown] if no reply came; the context's if that ended.
+//
+// The loop's body may take its time, leave with break, and call anything, Close too: nothing is under
+// way while it runs. After a body that closed the client or ended ctx comes that error.
+func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[LockInfo, error] {
+	return func(yield func(LockInfo, error) bool) {
+		err := f.check()
+		if err == nil {
+			err = c.list(ctx, f, func(i LockInfo) bool { return yield(i, nil) })
+		}
+		if err != nil {
+			yield(LockInfo{}, err)
+		}
+	}
+}
+
+// list yields the locks until there are no more, or yield has had enough; then it returns nil.
+func (c *Client) list(ctx context.Context, f Filter, yield func(LockInfo) bool) error {
+	fail := func(err error) error { return explain("list all under", c.store.prefix, err) }
+	waiters, err := c.waiters(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	seen := make(map[string]bool)
+	for owners, err := range c.matches(ctx, f) {
+		if err != nil {
+			return fail(err)
+		}
+		for _, o := range owners {
+			if seen[o.Name] {
+				continue
+			}
+			seen[o.Name] = true
+			if !yield(LockInfo{o.anonymous(), waiters[o.Name]}) {
+				return nil
+			}
+			if err := c.ended(ctx); err != nil {
+				return fail(err)
+			}
+		}
+	}
+	return nil
+}
+
+// ended returns why a call cannot go on after user code ran in the midst of it: the rest of a batch
+// needs no Redis, which would say so.
+func (c *Client) ended(ctx context.Context) error {
+	select {
+	case <-c.closing:
+		return ErrClosed
+	default:
+		return ctx.Err()
+	}
+}
+
+// registerBatch bounds the registers that are read together. Redis may execute all of a batch before
+// it turns to others, and a register can have many names.
+const registerBatch = 32
+
+// waiters returns who waits for which lock.
+func (c *Client) waiters(ctx context.Context) (map[string][]WaitInfo, error) {
+	all := make(map[string][]WaitInfo)
+	seen := make(map[string]bool)
+	for keys, err := range c.pages(ctx, c.store.registers()) {
+		if err != nil {
+			return nil, err
+		}
+		keys = slices.DeleteFunc(keys, func(key string) bool {
+			_, _, ours := c.store.registerOf(key)
+			again := seen[key]
+			seen[key] = true
+			return !ours || again
+		})
+		for batch := range slices.Chunk(keys, registerBatch) {
+			if err := c.addWaiters(ctx, batch, all); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, infos := range all {
+		slices.SortFunc(infos, func(a, b WaitInfo) int {
+			return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Client, b.Client))
+		})
+	}
+	return all, nil
+}
+
+// addWaiters adds what the registers with these keys say.
+func (c *Client) addWaiters(ctx context.Context, keys []string, all map[string][]WaitInfo) error {
+	var counts []map[string]int
+	err := c.step(ctx, func() (err error) {
+		counts, err = c.store.waitCounts(ctx, keys)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, key := range keys {
+		label, client, _ := c.store.registerOf(key)
+		for name, n := range counts[i] {
+			all[name] = append(all[name], WaitInfo{label, client, n})
+		}
+	}
+	return nil
+}

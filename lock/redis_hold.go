@@ -1,0 +1,237 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/redisconn"
+	"github.com/holdfast-go/holdfast/internal/scripts"
+)
+
+// taken is the answer to an acquire that found the lock held.
+type taken struct {
+	owner string
+	pttl  int64
+}
+
+// An acquisition is what one acquire asks for.
+type acquisition struct {
+	name, id string
+	ttl      time.Duration
+	noFence  bool
+	given    bool   // the id was chosen by the user: finding it there is no success
+	from     string // the id to take the lock over from; "" to take it if it is free
+}
+
+func (s *store) acquireArgs(a acquisition) scriptArgs {
+	set := scriptArgs{[]string{s.lock(a.name)}, []any{a.id, millis(a.ttl), fenceTTL}}
+	if !a.noFence {
+		set.keys = append(set.keys, s.fence(a.name))
+	}
+	switch {
+	case a.from != "":
+		set.args = append(set.args, "adopt", a.from)
+	case a.given:
+		set.args = append(set.args, "given")
+	}
+	return set
+}
+
+// errNobody says that nobody holds the lock that was to be taken over.
+var errNobody = errors.New("nobody holds it")
+
+// acquire tries to put an id there. With the lock it returns the fencing token, 0 for none; without,
+// who holds it.
+func (s *store) acquire(ctx context.Context, a acquisition) (
+	fence int64, held *taken, before time.Time, err error,
+) {
+	set := s.acquireArgs(a)
+	reply, before, err := s.eval(ctx, limitFromNow(), &scripts.Acquire, set.keys, set.args...)
+	if err != nil {
+		return 0, nil, before, err
+	}
+	if token, ok := reply.([]byte); ok {
+		// Unsigned: ParseInt would take a sign, which no token has.
+		if fence, err := strconv.ParseUint(string(token), 10, 63); err == nil {
+			return int64(fence), nil, before, nil
+		}
+	}
+	held, err = parseTaken(reply)
+	if err == nil && held == nil {
+		if err = errReply; a.from != "" {
+			err = errNobody
+		}
+	}
+	return 0, held, before, err
+}
+
+// A lockRef is a lock that is held under an id, to be released.
+type lockRef struct {
+	name, id string
+	fence    int64     // the lease's fencing token; 0 if it has none, or it is not known
+	keep     time.Time // until when nobody may have the lock; zero: it is free at once
+}
+
+// release gives the lock up if it is held as ref says, and reports whether it was.
+func (s *store) release(ctx context.Context, deadline time.Time, ref lockRef) (bool, error) {
+	set := s.releaseArgs(ref)
+	reply, _, err := s.eval(ctx, deadline, &scripts.Release, set.keys, set.args...)
+	if err != nil {
+		return false, err
+	}
+	return parseReleased(reply)
+}
+
+// parseReleased tells "not held" from a reply that says nothing of the kind.
+func parseReleased(reply any) (bool, error) {
+	switch reply := reply.(type) {
+	case redis.Error:
+		return false, reply
+	case int64:
+		if reply == 0 || reply == 1 {
+			return reply == 1, nil
+		}
+	}
+	return false, errReply
+}
+
+func (s *store) releaseArgs(ref lockRef) scriptArgs {
+	set := scriptArgs{[]string{s.lock(ref.name), s.signal(ref.name)}, []any{ref.id, signalTTL}}
+	if ref.fence == 0 && ref.keep.IsZero() {
+		return set
+	}
+	keep := int64(0)
+	if !ref.keep.IsZero() {
+		keep = max(millis(time.Until(ref.keep)), 0)
+	}
+	set.args = append(set.args, keep)
+	if ref.fence != 0 {
+		set.keys = append(set.keys, s.fence(ref.name))
+		set.args = append(set.args, ref.fence)
+	}
+	return set
+}
+
+// releaseAll releases several locks together. For each it returns whether it was held under its id,
+// or the error.
+func (s *store) releaseAll(ctx context.Context, deadline time.Time, refs []lockRef) ([]bool, []error) {
+	sets := make([]scriptArgs, len(refs))
+	for i, ref := range refs {
+		sets[i] = s.releaseArgs(ref)
+	}
+	released, errs := make([]bool, len(refs)), make([]error, len(refs))
+	replies, err := s.evalAll(ctx, deadline, &scripts.Release, sets)
+	for i := range refs {
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		released[i], errs[i] = parseReleased(replies[i])
+	}
+	return released, errs
+}
+
+// extended is the answer to an extend.
+type extended struct {
+	ours  bool
+	pttl  int64  // of ours: what the key has now; -1 for no expiry
+	bare  bool   // of ours: it had no expiry, though it should
+	owner string // of others: who holds it; "" for nobody
+}
+
+// An extension is what one extend asks for.
+type extension struct {
+	name, id string
+	fence    int64         // the lease's fencing token; 0 if it has none
+	ttl      time.Duration // NoExpiry: for ever
+	longest  int64         // a PTTL of up to so many milliseconds stays
+}
+
+func (s *store) extendArgs(e extension) scriptArgs {
+	ttl := int64(-1)
+	if e.ttl != NoExpiry {
+		ttl = millis(e.ttl)
+	}
+	set := scriptArgs{[]string{s.lock(e.name), s.signal(e.name)}, []any{e.id, ttl, e.longest}}
+	if e.fence != 0 {
+		set.keys = append(set.keys, s.fence(e.name))
+		set.args = append(set.args, e.fence)
+	}
+	return set
+}
+
+// extend prolongs the lock if it is still held under the id.
+func (s *store) extend(ctx context.Context, e extension) (extended, error) {
+	set := s.extendArgs(e)
+	reply, _, err := s.eval(ctx, limitFromNow(), &scripts.Extend, set.keys, set.args...)
+	if err != nil {
+		return extended{}, err
+	}
+	return parseExtended(reply)
+}
+
+func parseExtended(reply any) (extended, error) {
+	parts, _ := reply.([]any)
+	switch {
+	case len(parts) == 2 && parts[0] == int64(1),
+		len(parts) == 3 && parts[0] == int64(1) && parts[2] == int64(-1):
+		if pttl, ok := parts[1].(int64); ok && pttl >= -1 {
+			return extended{ours: true, pttl: pttl, bare: len(parts) == 3}, nil
+		}
+	case len(parts) == 1 && parts[0] == int64(0):
+		return extended{}, nil
+	case len(parts) == 2 && parts[0] == int64(0):
+		if value, ok := parts[1].([]byte); ok || parts[1] == nil {
+			return extended{owner: string(value)}, nil
+		}
+	}
+	return extended{}, errReply
+}
+
+// extendAll sends a batch of extends on the renewals' own connection. written is called as soon as
+// nothing of it is written any more. An error reply NOSCRIPT means that the extend was not executed;
+// the next batch brings the script, but this one is not sent again: its leases may have been
+// released meanwhile.
+func (s *store) extendAll(sets []scriptArgs, limit time.Duration, written func()) ([]any, error) {
+	load := s.loadExtend.Swap(false)
+	cmds := make([]redisconn.Command, len(sets))
+	for i, set := range sets {
+		cmds[i] = script(load && i == 0, &scripts.Extend, set.keys, set.args...)
+	}
+	call := redisconn.NewBatch(time.Now().Add(limit), cmds)
+	call.Written = written
+	if err := s.renewals.Do(context.Background(), call); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(call.Replies, noScript) {
+		s.loadExtend.Store(true)
+	}
+	return call.Replies, nil
+}
+
+// expireAll gives locks without expiry that are held as refs say the TTL with which such locks are
+// taken. For each it returns the error.
+func (s *store) expireAll(deadline time.Time, refs []lockRef) []error {
+	sets := make([]scriptArgs, len(refs))
+	for i, ref := range refs {
+		sets[i] = s.extendArgs(extension{
+			name: ref.name, id: ref.id, fence: ref.fence, ttl: noExpiryTTL, longest: anyPTTL,
+		})
+	}
+	errs := make([]error, len(refs))
+	replies, err := s.evalAll(context.Background(), deadline, &scripts.Extend, sets)
+	for i := range refs {
+		errs[i] = err
+		if err == nil {
+			if refused, ok := replies[i].(redis.Error); ok {
+				errs[i] = refused
+			}
+		}
+	}
+	return errs
+}
