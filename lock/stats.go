@@ -17,8 +17,9 @@ type Stats struct {
 	Connections int   // to Redis, that are open
 }
 
-// Stats returns a snapshot: all of it is of one moment, save Connections, which are counted apart. It
-// does no I/O and is cheap. After Close it tells how things ended.
+// Stats returns a snapshot: all of it is of one moment, save Connections, which are counted apart. The
+// loss of a lease is counted right after its Done was closed. It does no I/O and is cheap. After Close it
+// tells how things ended.
 func (c *Client) Stats() Stats {
 	s := c.stats.snapshot()
 	s.Connections = c.store.source.Links()

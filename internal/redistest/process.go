@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"testing"
 )
 
 const binVariable = "HOLDFAST_TEST_REDIS_BIN"
@@ -146,6 +147,17 @@ func (p *process) pid() int {
 		return 0
 	}
 	return p.cmd.Process.Pid
+}
+
+// FreePort finds a port of 127.0.0.1 that nobody listens on, for something else than the server
+// itself. Somebody may take it at any time.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	port, err := freePort()
+	if err != nil {
+		t.Fatalf("redistest: %v", err)
+	}
+	return port
 }
 
 // freePort finds a port of 127.0.0.1 that nobody listens on. It stays below the range from which

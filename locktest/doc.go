@@ -1,0 +1,29 @@
+// Package locktest is for the tests of programs that use locks: a Redis inside the test, and faults
+// on purpose, so that a test can show what a job does when it loses its lock, cannot get it, or when
+// Redis is slow or gone.
+//
+//	func TestImportRunsOnce(t *testing.T) {
+//		c := locktest.Client(t) // a *lock.Client on a server of its own
+//		...
+//	}
+//
+// [Start] gives the server itself: [Server.Client] makes more clients of it, which contend as hosts
+// do; [Server.Expire], [Server.Steal], [Server.Delay] and [Server.Down] do what happens to Redis in
+// production. Everything ends with the test.
+//
+// # Time
+//
+// Nothing here uses the network, so all of it works in a testing/synctest bubble, where TTLs of
+// minutes pass in no time: start the server inside the bubble. There is no other way to let time
+// pass: a server whose clock ran ahead of the client's would only show a fault of the test.
+//
+// In a bubble unlock every lease before the bubble ends, lost ones too, as Do does and a deferred
+// Unlock: the garbage collector, which ends the leases that a program drops, is outside of every
+// bubble, and the runtime does not let it touch what is in one.
+//
+// # What it is not
+//
+// The server is miniredis, which does what the locks need of Redis but is not Redis: it lets waiters
+// of different clients in without any order, has no ACLs, and is slow with thousands of keys that
+// expire. Test what depends on these on a real one.
+package locktest

@@ -1,0 +1,120 @@
+package locktest
+
+import (
+	"crypto/rand"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+	"github.com/oklog/ulid/v2"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Expire takes the lock of this name away from whoever holds it, as if its time were up while the
+// holder or its host was paused: nobody holds it then, and no waiter is signalled.
+//
+// A lease that is renewed ends at its next renewal, after a third of its TTL at most, any other at
+// its Deadline. Its context ends with it; Lease.Err and context.Cause are a *lock.LostError. If the
+// holder releases it before, Unlock says lock.ErrNotHeld. Who waits for the lock has it within a
+// second, and may work beside the holder until that is told: this is what fencing tokens are for.
+func (s *Server) Expire(name string) { s.redis.Del(s.Prefix + "lock:" + name) }
+
+// Steal gives the lock of this name to another owner, which calls itself "thief", for the TTL, or
+// until giveBack is called: as if somebody had reset it and taken it next. A TTL of lock.NoExpiry is
+// for ever.
+//
+// Whoever held it is told as [Server.Expire] says, with an error that names the thief. TryLock gets
+// a *lock.HeldError, Lock waits; with a lock that nobody held that is all that Steal does. A lease
+// begun after it has a larger fencing token than the thief, and that a larger one than who was robbed.
+//
+// giveBack releases the lock, which wakes a waiter, if the thief still has it. Calling it again does
+// nothing.
+func (s *Server) Steal(name string, ttl time.Duration) (giveBack func()) {
+	s.t.Helper()
+	if ttl < time.Millisecond && ttl != lock.NoExpiry {
+		s.t.Fatalf("locktest: a TTL of %v: give 1ms or more, or lock.NoExpiry", ttl)
+	}
+	id := "thief/" + ulid.MustNew(ulid.Now(), rand.Reader).String()
+	key := s.Prefix + "lock:" + name
+	s.eval(steal, key, s.Prefix+"lock-fence:"+name, id, ttl.Milliseconds(), time.Now().UnixMicro())
+	return func() { s.eval(giveUp, key, s.Prefix+"lock-signal:"+name, id) }
+}
+
+// Delay makes every reply of Redis come so much late, until it is set to another delay; 0 ends it
+// and delivers what was held back. Commands are executed at once, as they are when it is the way back
+// that is slow.
+//
+// A call or a renewal on a new connection takes up to three replies, and is given up after 2 s, or a
+// sixth of the TTL if that is less: with up to a third of that as the delay all goes well. With more
+// no renewal is confirmed, and a lease ends at its Deadline, before anybody else can get the lock. The
+// error of a call that was given up Is lock.ErrUnknown if Redis may have done what was asked.
+func (s *Server) Delay(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delay = max(d, 0)
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// slowness returns the delay, and a channel that is closed when it is set.
+func (s *Server) slowness() (time.Duration, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.delay, s.changed
+}
+
+// Down makes Redis unreachable until [Server.Up]: connections break, with what was under way on
+// them, and new ones are refused. It keeps its memory, and its clock goes on: keys expire.
+//
+// A lease that is held then goes on until its Deadline, as it could be renewed yet. Then it ends,
+// with a *lock.LostError that carries the last error met, before its key expires. Lock of a client
+// that has reached the server before waits for its return; one that never has, and every TryLock, get
+// the error.
+func (s *Server) Down() {
+	s.mu.Lock()
+	s.down = true
+	wires := s.wiresLocked()
+	s.mu.Unlock()
+	cut(wires)
+}
+
+// Up makes Redis reachable again after [Server.Down]. Leases that have not ended are renewed, and
+// waiters go on waiting.
+func (s *Server) Up() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = false
+}
+
+// steal takes KEYS lock, lock-fence and ARGV id, TTL in ms (0: none), time in µs.
+const steal = `
+local last = tonumber(redis.call('GET', KEYS[2]) or '0')
+redis.call('SET', KEYS[2], string.format('%.0f', math.max(last + 1, tonumber(ARGV[3]))))
+redis.call('PEXPIRE', KEYS[2], 604800000)
+redis.call('SET', KEYS[1], ARGV[1])
+if tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`
+
+// giveUp takes KEYS lock, lock-signal and ARGV id.
+const giveUp = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return end
+redis.call('DEL', KEYS[1], KEYS[2])
+redis.call('LPUSH', KEYS[2], '1')
+redis.call('PEXPIRE', KEYS[2], 1000)`
+
+// eval runs a script with two keys, past all faults.
+func (s *Server) eval(script string, key1, key2 string, args ...any) {
+	s.t.Helper()
+	if !s.enter() {
+		return
+	}
+	defer s.pumps.Done()
+	conn, err := s.redis.Dial()
+	if err != nil {
+		s.t.Fatalf("locktest: %v", err)
+	}
+	c := redis.NewConn(conn, 0, 0)
+	defer c.Close()
+	if _, err := c.Do("EVAL", append([]any{script, 2, key1, key2}, args...)...); err != nil {
+		s.t.Fatalf("locktest: %v", err)
+	}
+}
