@@ -1,0 +1,316 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// check runs Check, which must succeed, and returns the findings by subject.
+func check(t testing.TB, c *lock.Client) map[string]lock.Finding {
+	t.Helper()
+	all, err := c.Check(soon(t))
+	if err != nil {
+		t.Fatalf("Check: %v", err)
+	}
+	findings := map[string]lock.Finding{}
+	for _, f := range all {
+		if _, twice := findings[f.Subject]; twice || f.Text == "" {
+			t.Errorf("twice, or empty: %v", f)
+		}
+		findings[f.Subject] = f
+	}
+	return findings
+}
+
+// checkFound looks for a finding's level, and for a part of its line.
+func checkFound(t testing.TB, f lock.Finding, level lock.Level, part string) {
+	t.Helper()
+	if f.Level != level || !strings.Contains(f.String(), part) {
+		t.Errorf("%v\nwant %v with %q", f, level, part)
+	}
+	if todo := f.Level == lock.Advice || f.Level == lock.Problem; f.Level != lock.Unknown &&
+		todo == (f.Remedy == "") {
+		t.Errorf("%v: a remedy where there is something to do, and only there", f)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		conf    []string
+		subject string
+		level   lock.Level
+		part    string
+	}{
+		{"version", nil, "version", lock.OK, " "},
+		{"master", nil, "role", lock.OK, "master"},
+		{"no cluster", nil, "cluster", lock.OK, "off"},
+		{"cluster", []string{"cluster-enabled yes"}, "cluster", lock.Advice, "hash tag"},
+		{"no limit", []string{"maxmemory-policy allkeys-lru"}, "eviction", lock.OK, "never"},
+		{
+			"no eviction",
+			[]string{"maxmemory 100mb", "maxmemory-policy noeviction"},
+			"eviction", lock.OK, "never",
+		},
+		{
+			"eviction",
+			[]string{"maxmemory 100mb", "maxmemory-policy volatile-ttl"},
+			"eviction", lock.Problem, "volatile-ttl",
+		},
+		{"no persistence", nil, "persistence", lock.Advice, "appendonly yes"},
+		{"fsync", []string{"appendonly yes"}, "persistence", lock.OK, "everysec"},
+		{
+			"no fsync",
+			[]string{"appendonly yes", "appendfsync no"},
+			"persistence", lock.Advice, "appendfsync everysec",
+		},
+		{
+			"fsync always",
+			[]string{"appendonly yes", "appendfsync always"},
+			"persistence", lock.OK, "always",
+		},
+		{"no replicas", nil, "replicas", lock.OK, "none"},
+		{"too few replicas", []string{"min-replicas-to-write 1"}, "replicas", lock.Problem, "refused"},
+		{"no timeout", nil, "timeout", lock.OK, "0"},
+		{"timeout", []string{"timeout 60"}, "timeout", lock.Advice, "60 s"},
+		{"hz", nil, "hz", lock.OK, "10"},
+		{"low hz", []string{"hz 5"}, "hz", lock.Advice, "200 ms"},
+		{"lowest hz", []string{"hz 1"}, "hz", lock.Advice, "1000 ms"},
+		{"clock", nil, "clock", lock.OK, "give or take"},
+		{"latency", nil, "latency", lock.OK, "a renewal may take 2s"},
+		{"renamed", []string{`rename-command CONFIG ""`}, "timeout", lock.Unknown, "CONFIG"},
+		{
+			"eviction without CONFIG",
+			[]string{`rename-command CONFIG ""`, "maxmemory 1gb", "maxmemory-policy allkeys-lfu"},
+			"eviction", lock.Problem, "allkeys-lfu",
+		},
+		{
+			"eviction without INFO",
+			[]string{`rename-command INFO ""`, "maxmemory 1gb", "maxmemory-policy allkeys-lfu"},
+			"eviction", lock.Problem, "allkeys-lfu",
+		},
+		{"role without INFO", []string{`rename-command INFO ""`}, "role", lock.OK, "master"},
+		{"version without INFO", []string{`rename-command INFO ""`}, "version", lock.Unknown, "INFO"},
+		{"a command disabled", []string{`rename-command LREM ""`}, "right +lrem", lock.Problem, "disable"},
+		{"no BLPOP", []string{`rename-command BLPOP ""`}, "right +blpop", lock.Advice, "once a second"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := open(t, redistest.Start(t, test.conf...), nil)
+			checkFound(t, check(t, c)[test.subject], test.level, test.part)
+		})
+	}
+}
+
+// All is well: a finding for each subject, in the same order always.
+func TestCheckOrder(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "appendonly yes")
+	findings, err := open(t, s, nil).Check(soon(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var subjects []string
+	for _, f := range findings {
+		if f.Level != lock.OK || f.Remedy != "" {
+			t.Error(f)
+		}
+		subjects = append(subjects, f.Subject)
+	}
+	want := []string{
+		"version", "role", "cluster", "eviction", "persistence", "replicas", "timeout", "hz", "clock",
+		"latency", "right ~lock:*", "right ~lock-signal:*",
+	}
+	if len(subjects) < len(want) || !slices.Equal(subjects[:len(want)], want) {
+		t.Errorf("the subjects %q, want first %q", subjects, want)
+	}
+	if keys := s.Keys(t, "*"); len(keys) != 0 {
+		t.Errorf("left behind: %q", keys)
+	}
+}
+
+// A replica and its master: where the locks are not, and what becomes of them at a failover.
+func TestCheckReplica(t *testing.T) {
+	t.Parallel()
+	master := redistest.StartTCP(t, "repl-diskless-sync-delay 0")
+	host, port, _ := strings.Cut(master.Addr(), ":")
+	replica := redistest.Start(t, "replicaof "+host+" "+port)
+	of := open(t, master, nil)
+	redistest.Until(t, "the replica is there", func() bool {
+		return check(t, of)["replicas"].Level != lock.OK
+	})
+	checkFound(t, check(t, of)["replicas"], lock.Advice, "Lease.Fence")
+	findings := check(t, open(t, replica, nil))
+	checkFound(t, findings["role"], lock.Problem, master.Addr())
+	// Redis looks at the rights before it looks at its role.
+	checkFound(t, findings["right +get"], lock.OK, "present")
+	checkFound(t, findings["right +set"], lock.Unknown, "READONLY")
+}
+
+// A server that is out of memory takes no lock, and the rights are there all the same.
+func TestCheckOutOfMemory(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "maxmemory 1", "maxmemory-policy noeviction")
+	findings := check(t, open(t, s, nil))
+	checkFound(t, findings["eviction"], lock.Problem, "no memory is left")
+	checkFound(t, findings["right +lpush"], lock.OK, "present")
+	if keys := s.Keys(t, "*"); len(keys) != 0 {
+		t.Errorf("left behind: %q", keys)
+	}
+}
+
+// The embedded server tells nothing of itself: that is no error, and its rights can be tried.
+func TestCheckEmbedded(t *testing.T) {
+	t.Parallel()
+	m := miniredis.RunT(t)
+	c := open(t, redistest.At(t, "redis://"+m.Addr()), nil)
+	findings := check(t, c)
+	for subject, f := range findings {
+		told := strings.HasPrefix(subject, "right ") || subject == "clock" || subject == "latency"
+		if want := map[bool]lock.Level{true: lock.OK, false: lock.Unknown}[told]; f.Level != want {
+			t.Errorf("%v, want %v", f, want)
+		}
+	}
+	for _, step := range []struct {
+		by   time.Duration
+		part string
+	}{{time.Hour, "1h0m0s ahead"}, {-time.Hour, "1h0m0s behind"}} {
+		m.SetTime(time.Now().Add(step.by))
+		f := check(t, c)["clock"]
+		f.Text = strings.Replace(f.Text, "59m59.", "1h0m0s ", 1) // the test takes time, too
+		if f.Level != lock.Advice || !strings.Contains(f.Text, strings.Fields(step.part)[1]) {
+			t.Errorf("%v, want %v", f, step.part)
+		}
+	}
+	if len(m.Keys()) != 0 {
+		t.Errorf("left behind: %q", m.Keys())
+	}
+}
+
+// Latency is judged by what a renewal may take.
+func TestCheckLatency(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for _, test := range []struct {
+		name  string
+		delay time.Duration
+		level lock.Level
+	}{
+		{"slower than a renewal may be", 120 * time.Millisecond, lock.Problem},
+		{"little left", 20 * time.Millisecond, lock.Advice},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := faultproxy.Start(t, s.Network(), s.Addr())
+			p.Delay(faultproxy.ToClient, test.delay, "")
+			c, err := lock.Open(p.URL(), &lock.Options{TTL: 600 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			checkFound(t, check(t, c)["latency"], test.level, "a renewal may take 100ms")
+		})
+	}
+}
+
+// A connection that broke while it was idle is made anew.
+func TestCheckAfterIdle(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := open(t, s, nil)
+	check(t, c)
+	s.Do(t, "CLIENT", "KILL", "TYPE", "normal")
+	check(t, c)
+}
+
+func TestCheckErrors(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	closed := open(t, s, nil)
+	_ = closed.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	nobody := open(t, redistest.At(t, "redis://"+listener.Addr().String()), nil)
+	for _, test := range []struct {
+		name string
+		c    *lock.Client
+		ctx  context.Context
+		want error // nil: any
+	}{
+		{"no context", open(t, s, nil), nil, lock.ErrInvalid},
+		{"ended context", open(t, s, nil), ended, context.Canceled},
+		{"closed client", closed, soon(t), lock.ErrClosed},
+		{"nobody listens", nobody, soon(t), nil},
+	} {
+		findings, err := test.c.Check(test.ctx)
+		if err == nil || findings != nil || test.want != nil && !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, %v, want %v", test.name, findings, err, test.want)
+		}
+	}
+}
+
+// Close does not wait for a Check that gets no answer, nor does the end of its context.
+func TestCheckIsInterrupted(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]error{"close": lock.ErrClosed, "cancel": context.Canceled} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Start(t)
+			p := faultproxy.Start(t, s.Network(), s.Addr())
+			blocking := p.Catch(faultproxy.HoldReply, "BLPOP")
+			c, err := lock.Open(p.URL(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			ctx, cancel := context.WithCancel(soon(t))
+			defer cancel()
+			done := make(chan error, 1)
+			go func() {
+				_, err := c.Check(ctx)
+				done <- err
+			}()
+			await(t, "the blocking read", blocking.Done())
+			if name == "close" {
+				_ = c.Close()
+			} else {
+				cancel()
+			}
+			if err := await(t, "Check", done); !errors.Is(err, want) {
+				t.Errorf("%v, want %v", err, want)
+			}
+		})
+	}
+}
+
+func TestFindingStrings(t *testing.T) {
+	t.Parallel()
+	for want, got := range map[string]string{
+		"ok       hz: 10":          lock.Finding{Subject: "hz", Text: "10"}.String(),
+		"problem  a: b; remedy: c": lock.Finding{"a", lock.Problem, "b", "c"}.String(),
+		"advice   a: b; remedy: c": lock.Finding{"a", lock.Advice, "b", "c"}.String(),
+		"unknown  a: b":            lock.Finding{"a", lock.Unknown, "b", ""}.String(),
+		"Level(7) a: b":            lock.Finding{"a", lock.Level(7), "b", ""}.String(),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
