@@ -1,8 +1,9 @@
 TOOL := go tool -modfile=tools/go.mod
 TEST := go run ./internal/redistest/summary
+FUZZTIME ?= 10s
 
 .NOTPARALLEL:
-.PHONY: help setup fmt lint test race cover examples demo bench faults ci
+.PHONY: help setup fmt lint test race cover fuzz examples demo bench faults ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +28,9 @@ race: setup ## The same with the race detector
 
 cover: setup ## The same, with the coverage of lock, renewal and signal; fails under 90 %
 	@tools/cover 90 lock renewal signal
+
+fuzz: setup ## Run each fuzz target for FUZZTIME (10s)
+	@tools/fuzz $(FUZZTIME)
 
 examples: ## Run every program under examples
 	@set -e; for d in examples/*/; do echo "== $$d"; go run ./$$d </dev/null; done
