@@ -29,20 +29,34 @@ func uncontended(e *env) error {
 		for what, ctx := range map[string]context.Context{
 			"Do": context.Background(), "DoContext": live,
 		} {
-			m, p := c.Mutex("uncontended"), peer{pool, "by hand"}
-			err := e.compare(network+", against "+what, "redigo",
-				func() (time.Duration, error) {
-					return timeEach(opsPerRound, func() error { return ourCycle(ctx, m) })
-				},
-				func() (time.Duration, error) {
-					return timeEach(opsPerRound, func() error { return theirCycle(ctx, p) })
-				})
-			if err != nil {
-				return err
+			p := peer{pool, "by hand"}
+			for _, o := range fencing {
+				m := c.MutexWith("uncontended", &o)
+				err := e.compare(network+fenceText(o)+", against "+what, "redigo",
+					func() (time.Duration, error) {
+						return timeEach(opsPerRound, func() error { return ourCycle(ctx, m) })
+					},
+					func() (time.Duration, error) {
+						return timeEach(opsPerRound, func() error { return theirCycle(ctx, p) })
+					})
+				if err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// fencing are the two ways to take a lock: with a fencing token, which is the default, and without
+// one, as the lock by hand has none either.
+var fencing = []lock.MutexOptions{{}, {NoFence: true}}
+
+func fenceText(o lock.MutexOptions) string {
+	if o.NoFence {
+		return ", no fence"
+	}
+	return ""
 }
 
 func ourCycle(ctx context.Context, m *lock.Mutex) error {
@@ -77,19 +91,21 @@ func parallel(e *env) error {
 		defer c.Close()
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		err = e.compare(network+", 64 goroutines", "redigo with a pool",
-			func() (time.Duration, error) {
-				return together(workers, 100, func(i int) error {
-					return ourCycle(ctx, c.Mutex(fmt.Sprint("parallel-", i)))
+		for _, o := range fencing {
+			err = e.compare(network+fenceText(o)+", 64 goroutines", "redigo with a pool",
+				func() (time.Duration, error) {
+					return together(workers, 100, func(i int) error {
+						return ourCycle(ctx, c.MutexWith(fmt.Sprint("parallel-", i), &o))
+					})
+				},
+				func() (time.Duration, error) {
+					return together(workers, 100, func(i int) error {
+						return theirCycle(ctx, peer{pool, fmt.Sprint("by hand-", i)})
+					})
 				})
-			},
-			func() (time.Duration, error) {
-				return together(workers, 100, func(i int) error {
-					return theirCycle(ctx, peer{pool, fmt.Sprint("by hand-", i)})
-				})
-			})
-		if err != nil {
-			return err
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -29,8 +29,8 @@ if ours and KEYS[3] then
   local last, token = call('GET', KEYS[3]), ARGV[4]
   if type(last) == 'table' then
     if not string.find(last.err, 'WRONGTYPE', 1, true) then return last end
-  elseif last and string.find(last, '^%d+$') then
-    ours = not (#last > #token or #last == #token and last > token)
+  elseif last and (#last > #token or #last == #token and last > token) then
+    ours = not string.find(last, '^%d+$')
   end
 end
 local keep = ARGV[3] and tonumber(ARGV[3]) > 0
