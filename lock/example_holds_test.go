@@ -44,7 +44,7 @@ func ExampleMutexOptions_maxHold() {
 	}
 	defer c.Close()
 
-	m := c.MutexWith("import", &lock.MutexOptions{MaxHold: 50 * time.Millisecond})
+	m := c.MutexWith("import", &lock.MutexOptions{MaxHold: time.Second})
 	err = m.Do(context.Background(), func(ctx context.Context) error {
 		<-ctx.Done() // a job that never ends by itself
 		return nil

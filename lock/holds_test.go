@@ -35,7 +35,7 @@ func TestMaxHold(t *testing.T) {
 	s := redistest.Start(t)
 	lost := make(chan lock.LostInfo, 1)
 	c := open(t, s, &lock.Options{
-		TTL: 300 * time.Millisecond, MaxHold: 700 * time.Millisecond,
+		TTL: 2 * time.Second, MaxHold: 2500 * time.Millisecond,
 		Hooks: lock.Hooks{Lost: func(i lock.LostInfo) { lost <- i }},
 	})
 	began := time.Now()
@@ -44,7 +44,7 @@ func TestMaxHold(t *testing.T) {
 	defer cancel()
 	<-ctx.Done()
 	held := time.Since(began)
-	if held < 600*time.Millisecond {
+	if held < 2400*time.Millisecond {
 		t.Errorf("the lease ended after %v", held)
 	}
 	for what, err := range map[string]error{
@@ -85,7 +85,7 @@ func TestMaxHoldInDo(t *testing.T) {
 
 func TestHoldAtLeast(t *testing.T) {
 	t.Parallel()
-	const least = 800 * time.Millisecond
+	const least = 2500 * time.Millisecond
 	s := redistest.Start(t)
 	c := open(t, s, &lock.Options{Label: "cron", HoldAtLeast: least})
 	began := time.Now()
@@ -128,7 +128,7 @@ func TestHoldAtLeastSignalsAtItsEnd(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	c := open(t, s, nil)
-	m := c.MutexWith("job", &lock.MutexOptions{HoldAtLeast: 300 * time.Millisecond})
+	m := c.MutexWith("job", &lock.MutexOptions{HoldAtLeast: time.Second})
 	lease := acquire(t, m)
 	unlock(t, lease)
 	s.Do(t, "DEL", "lock-signal:job")
@@ -150,7 +150,7 @@ func TestHoldAtLeastKeepsNothing(t *testing.T) {
 	unlock(t, lease)
 
 	m := c.MutexWith("lost", &lock.MutexOptions{
-		HoldAtLeast: 100 * time.Millisecond, MaxHold: 100 * time.Millisecond,
+		HoldAtLeast: time.Second, MaxHold: time.Second,
 	})
 	lease = acquire(t, m)
 	<-lease.Done()
@@ -219,7 +219,7 @@ func TestNoExpiryExpires(t *testing.T) {
 		}
 	}
 	c := open(t, s, &lock.Options{TTL: lock.NoExpiry})
-	lease := acquire(t, c.MutexWith("max", &lock.MutexOptions{MaxHold: 200 * time.Millisecond}))
+	lease := acquire(t, c.MutexWith("max", &lock.MutexOptions{MaxHold: time.Second}))
 	if lease.Deadline().IsZero() {
 		t.Error("MaxHold does not bound the lease")
 	}
@@ -255,7 +255,7 @@ func TestNoExpiryIsTriedAgain(t *testing.T) {
 func TestNoFence(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	c := open(t, s, &lock.Options{NoFence: true, TTL: 300 * time.Millisecond})
+	c := open(t, s, &lock.Options{NoFence: true, TTL: 2 * time.Second})
 	lease := acquire(t, c.Mutex("job"))
 	if lease.Fence() != 0 {
 		t.Errorf("the token is %d", lease.Fence())

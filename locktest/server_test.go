@@ -45,7 +45,7 @@ func TestNothingIsLeft(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	test := &example{}
 	s := locktest.Start(test)
-	a, b := s.Client(test, nil), s.Client(test, &lock.Options{TTL: time.Second})
+	a, b := s.Client(test, nil), s.Client(test, &lock.Options{KeepOnClose: true})
 	lease := acquire(t, b, "job")
 	waits := make(chan error, 1)
 	go func() { waits <- a.Do(context.Background(), "job", nothing) }()
