@@ -28,6 +28,7 @@ var measurements = []measurement{
 	{"uncontended", "lock + unlock, one goroutine, nobody else", uncontended},
 	{"parallel", "lock + unlock, 64 goroutines on 64 names", parallel},
 	{"handover", "from Unlock in one client to Lock in another", handover},
+	{"pool", "from Unlock to Lock of the one free member of 1,000", poolHandover},
 	{"crash", "from the expiry of a dead holder's key to the next holder", crash},
 	{"waiters", "Unlock and renewal beside 1,000 waiters", besideWaiters},
 	{"hold", "10,000 leases held for 30 s with a TTL of 3 s", holdMany},

@@ -342,4 +342,6 @@ var aclMore = map[string]func(*aclCase) error{
 	"Check":                   aclChecks,
 	"a database other than 0": aclOtherDatabase,
 	"names in CLIENT LIST":    aclIsNamed,
+	"package pool":            aclPools,
+	"package register":        aclRegisters,
 }

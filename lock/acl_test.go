@@ -28,7 +28,7 @@ func aclDocumented(t testing.TB) (minimal []string, more map[string][]string) {
 		t.Fatalf("%s has %d lines with ACL SETUSER, want 1", aclDocument, len(line))
 	}
 	more = map[string][]string{}
-	row := regexp.MustCompile("(?m)^\\| `?([^|`]+?)`? \\| `(\\+[^`]*)` \\|")
+	row := regexp.MustCompile("(?m)^\\| `?([^|`]+?)`? \\| `([+~][^`]*)` \\|")
 	for _, match := range row.FindAllSubmatch(text, -1) {
 		// A bar in a table is escaped.
 		more[string(match[1])] = strings.Fields(strings.ReplaceAll(string(match[2]), `\|`, "|"))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/renewal"
 )
@@ -21,6 +22,8 @@ type attempt struct {
 	mutex *Mutex
 	since time.Time // when Lock, TryLock or Adopt was called
 	from  string    // the id to take the lock over from; "" to take it if it is free
+	seize bool      // take it whoever holds it
+	pool  *poolWait // any member's lock of a pool is wanted, and mutex stands for the pool; or nil
 	id    string    // of the acquire in doubt; "" if there is none
 	until time.Time // when the acquire in doubt has expired, if it was executed
 	stray bool      // an acquire under a given id is in doubt, and stays so
@@ -29,6 +32,9 @@ type attempt struct {
 // ask sends one acquire. It returns a lease, or who holds the lock, or the error. It blocks until
 // ctx ends, at most for the operation limit.
 func (a *attempt) ask(ctx context.Context) (*Lease, *HeldError, error) {
+	if a.pool != nil {
+		return a.askAny(ctx)
+	}
 	m := a.mutex
 	doubt := a.id != ""
 	id, err := a.nextID()
@@ -37,7 +43,7 @@ func (a *attempt) ask(ctx context.Context) (*Lease, *HeldError, error) {
 	}
 	fence, held, before, err := m.client.store.acquire(ctx, acquisition{
 		name: m.name, id: id, ttl: m.settings.ttl, noFence: m.settings.noFence,
-		given: a.given() != "", from: a.from,
+		given: a.given() != "", from: a.from, seize: a.seize,
 	})
 	switch {
 	case err != nil:
@@ -53,11 +59,15 @@ func (a *attempt) ask(ctx context.Context) (*Lease, *HeldError, error) {
 		}
 		return nil, m.heldError(held), nil
 	}
+	return a.granted(ctx, &hold{name: m.name, id: id, fence: fence, twice: doubt}, before)
+}
+
+// granted makes the lease of a lock that Redis granted to an acquire that was sent after before. It
+// fills in what is the same for all holds.
+func (a *attempt) granted(ctx context.Context, h *hold, before time.Time) (*Lease, *HeldError, error) {
+	m := a.mutex
 	a.id = ""
-	h := &hold{
-		client: m.client, name: m.name, id: id, fence: fence, settings: m.settings,
-		since: time.Now(), twice: doubt,
-	}
+	h.client, h.settings, h.since = m.client, m.settings, time.Now()
 	lease, err := m.client.grant(h, before)
 	if err != nil {
 		m.client.janitor.add(h.ref(false), time.Now(), time.Now().Add(m.settings.ttl))
@@ -67,7 +77,7 @@ func (a *attempt) ask(ctx context.Context) (*Lease, *HeldError, error) {
 		h.makePermanent(ctx)
 	}
 	tell(m.client.hooks.Acquired, AcquiredInfo{
-		Name: m.name, Label: m.settings.label, Fence: fence,
+		Name: h.name, Label: m.settings.label, Fence: h.fence,
 		Waited: time.Since(a.since), Until: lease.Deadline(),
 	})
 	return lease, nil, nil
@@ -104,6 +114,7 @@ func (a *attempt) doubt(id string) {
 // hopeless reports whether asking again after err is of no use.
 func (a *attempt) hopeless(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || a.stray || !repeatable(err) ||
+		errors.Is(err, errLate) && a.given() != "" || // its clean-up is under way, and would be found
 		broken(err) && !a.mutex.client.store.source.Met()
 }
 
@@ -145,9 +156,18 @@ func (a *attempt) fail(err error) error {
 // late that it will be executed yet. Its connection is closed, so that happens within the operation
 // limit, or never.
 func (a *attempt) again() {
-	c := a.mutex.client
-	c.janitor.add(lockRef{name: a.mutex.name, id: a.id}, time.Now().Add(operationLimit), a.until)
+	for _, ref := range a.inDoubt() {
+		a.mutex.client.janitor.add(ref, time.Now().Add(operationLimit), a.until)
+	}
 	a.id = ""
+}
+
+// inDoubt returns what the acquire in doubt may have taken.
+func (a *attempt) inDoubt() []lockRef {
+	if a.pool != nil {
+		return a.pool.refs(a.mutex.name, a.id)
+	}
+	return []lockRef{{name: a.mutex.name, id: a.id}}
 }
 
 // settle has an acquire cleaned up that is still in doubt when its call ends: at once, behind it on
@@ -156,7 +176,9 @@ func (a *attempt) settle() {
 	if a.id == "" {
 		return
 	}
-	a.mutex.client.janitor.addTwice(lockRef{name: a.mutex.name, id: a.id}, a.until)
+	for _, ref := range a.inDoubt() {
+		a.mutex.client.janitor.addTwice(ref, a.until)
+	}
 	a.id = ""
 }
 
@@ -166,7 +188,8 @@ func repeatable(err error) bool {
 	case errors.Is(err, errLate):
 		return true
 	case errors.Is(err, ErrClosed), errors.Is(err, redisconn.ErrClosed), errors.Is(err, errReply),
-		errors.Is(err, ErrAlreadyHeld), errors.Is(err, errNobody):
+		errors.Is(err, ErrAlreadyHeld), errors.Is(err, errNobody), errors.Is(err, bridge.ErrNoMembers),
+		errors.Is(err, ErrInvalid):
 		return false
 	}
 	return redisconn.Classify(err) != redisconn.Permanent

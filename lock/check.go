@@ -52,15 +52,18 @@ func (f Finding) String() string {
 	return line
 }
 
-// Check looks whether the Redis is fit for locks, and what of it the client's user may use: version,
-// role, cluster mode, eviction, persistence, replicas, timeout, hz, clock, latency, and then each
-// right, by its ACL rule. There is one finding for each, always in this order, and also if all is
-// well. Rights that are missing are a [Problem] if locks need them, else [Advice].
+// Check looks whether the Redis is fit for locks, and what of it the client's user may use: state,
+// version, role, cluster mode, eviction, persistence, replicas, timeout, hz, clock, latency, and then
+// each right, by its ACL rule. There is one finding for each, always in this order, and also if all
+// is well. A state in which Redis takes no locks now (it reads its data, say, or cannot write to its
+// disk) is a [Problem]; what cannot be found out while it lasts refers to it. Rights that are missing
+// are a [Problem] if locks need them, else [Advice].
 //
 // It is for operators, and for a program's start; it changes nothing. To find out about rights it
-// tries the commands, on keys of a name that nobody uses, in a script that leaves nothing behind. A
-// user whose key patterns allow certain names only is told that the general pattern is missing.
-// What this user may not ask, or Redis does not know, is [Unknown].
+// tries the commands, on keys of a name that nobody uses, most of them in a script that leaves nothing
+// behind; those that are denied get into Redis's ACL LOG. A user whose key patterns allow certain
+// names only is told that the general pattern is missing. What this user may not ask, or Redis does
+// not know, is [Unknown].
 //
 // It blocks for about ten round trips and one blocking read of 0.1 s, which Redis may prolong. Each
 // round trip takes at most the operation limit of 2 s and is repeated once after a network error;
@@ -102,6 +105,7 @@ func (c *Client) whileOpen(ctx context.Context) (context.Context, context.Cancel
 type examination struct {
 	times  []timeReply
 	asked  *answers
+	role   any            // the reply to ROLE, or an error; nil if INFO told
 	probed map[string]any // by the key's kind: the answers to tries, or an error; nil if not tried
 	named  any            // the reply to CLIENT SETNAME, or an error
 	popped any            // that to BLPOP; nil if it was not tried
@@ -129,6 +133,12 @@ func (c *Client) examine(ctx context.Context) (*examination, error) {
 		x.asked, err = c.store.ask(ctx, name)
 		return err
 	})
+	if err == nil && x.facts().info["role"] == "" {
+		err = c.twice(ctx, func() (err error) {
+			x.role, err = c.store.role(ctx)
+			return err
+		})
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (x *examination) rights(keys keyspace) []Finding {
 	for _, r := range neededRights {
 		verdict, why := x.verdict(r.rule)
 		if kind, ok := strings.CutPrefix(r.rule, "~"); ok {
-			r.rule = "~" + escapeGlob(keys.prefix) + kind
+			r.rule = "~" + keys.pattern(strings.TrimSuffix(kind, "*"))
 		}
 		f := Finding{Subject: "right " + r.rule}
 		switch verdict {
@@ -70,7 +70,10 @@ func (x *examination) rights(keys keyspace) []Finding {
 				f.Text, f.Remedy = "Redis does not know it: "+r.loss, "do not rename or disable it"
 			}
 		default:
-			f.Level, f.Text = Unknown, why
+			f.Level, f.Text = Unknown, short(why)
+			if x.refusal() != nil {
+				f.Text = "not tried: " + seeState
+			}
 		}
 		findings = append(findings, f)
 	}
@@ -92,7 +95,7 @@ func (x *examination) verdict(rule string) (verdict, string) {
 		return verdictOf(x.named)
 	case "+blpop":
 		if !x.waited {
-			return undecided, "not tried: it needs the keys"
+			return undecided, x.untried()
 		}
 		return verdictOf(x.popped)
 	}
@@ -111,14 +114,17 @@ func verdictOf(reply any) (verdict, string) {
 	return v, replyError(reply).Error()
 }
 
-const noScripts = "not tried: it needs the right to run scripts"
+// untried says why a command was tried on no key.
+func (x *examination) untried() string {
+	if x.probed == nil || noScript(x.probed[kindLock]) {
+		return noEval
+	}
+	return noKeys
+}
 
 // command judges a command by what came of it on any key: it is there if it worked on one.
 func (x *examination) command(name string) (verdict, string) {
-	if x.probed == nil {
-		return undecided, noScripts
-	}
-	worst, why := undecided, "not tried: it needs the keys"
+	worst, why := undecided, x.untried()
 	for _, kind := range kinds {
 		text, tried := x.tried(kind, name)
 		switch v := judgeText(text); {
@@ -136,7 +142,7 @@ func (x *examination) command(name string) (verdict, string) {
 // from key to key, whether the commands that they send to them work there as they do elsewhere.
 func (x *examination) keys(kind string) (verdict, string) {
 	if x.probed == nil {
-		return undecided, noScripts
+		return undecided, noEval
 	}
 	if err := replyError(x.probed[kind]); err != nil {
 		return verdictOf(err)

@@ -2,7 +2,6 @@ package lock_test
 
 import (
 	"context"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -57,12 +56,29 @@ func TestCheckMissingRight(t *testing.T) {
 }
 
 // A user who may do nothing gets all rights by following the remedies, under a prefix that would mean
-// something else in a pattern.
+// something else in a pattern, and with keys of another format.
 func TestCheckRemedies(t *testing.T) {
 	t.Parallel()
+	for name, test := range map[string]struct {
+		format, rule string
+		foreign      string // what the rule would allow if nothing in it were escaped
+	}{
+		"prefix":        {"", `~app\*\[1\]\?:lock:*`, "appX1Y:lock:job"},
+		"format":        {"mutex[1]/%s", `~app\*\[1\]\?:mutex\[1\]/*`, "app*[1]?:mutex1/job"},
+		"name in front": {"%s.lock[1]", `~app\*\[1\]\?:*.lock\[1\]`, "app*[1]?:job.lock1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkRemedies(t, &lock.Options{Prefix: "app*[1]?:", KeyFormat: test.format}, test.rule, test.foreign)
+		})
+	}
+}
+
+// checkRemedies follows the remedies until there are none.
+func checkRemedies(t *testing.T, o *lock.Options, rule, foreign string) {
 	s := redistest.Start(t)
 	a := newACLCase(t, s, nil)
-	c := a.client(&lock.Options{Prefix: "app*[1]?:"})
+	c := a.client(o)
 	defer c.Close()
 	for round := 0; ; round++ {
 		args := []any{"SETUSER", a.user}
@@ -89,19 +105,18 @@ func TestCheckRemedies(t *testing.T) {
 			t.Error(f)
 		}
 	}
+	if _, told := check(t, c)["right "+rule]; !told {
+		t.Errorf("no finding about %s", rule)
+	}
 	if err := c.Do(soon(t), "job", func(context.Context) error { return nil }); err != nil {
 		t.Error(err)
 	}
-	s.Do(t, "SET", "appX1Y:lock:job", "foreign") // what the prefix would match if it were not escaped
-	u, _ := url.Parse(a.url)
-	u.User = url.UserPassword(a.user, "s3cret")
-	other, err := lock.Open(u.String(), &lock.Options{Prefix: "appX1Y:"})
-	if err != nil {
+	conn := s.Dial(t)
+	if _, err := conn.Do("AUTH", a.user, "s3cret"); err != nil {
 		t.Fatal(err)
 	}
-	defer other.Close()
-	if _, err := other.Owner(soon(t), "job"); err == nil || !strings.Contains(err.Error(), "NOPERM") {
-		t.Errorf("another prefix: %v, want NOPERM", err)
+	if _, err := conn.Do("GET", foreign); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+		t.Errorf("GET %s: %v, want NOPERM", foreign, err)
 	}
 }
 

@@ -19,12 +19,16 @@ const (
 type facts struct {
 	info    map[string]string
 	infoErr error
-	config  map[string]string
-	role    []any
+
+	config    map[string]string
+	configErr error // the first refusal to tell a parameter
+
+	role []any
+	of   *examination
 }
 
 func (x *examination) facts() facts {
-	f := facts{info: map[string]string{}, config: map[string]string{}}
+	f := facts{info: map[string]string{}, config: map[string]string{}, of: x}
 	text, err := redis.String(x.asked.info, replyError(x.asked.info))
 	f.infoErr = err
 	for line := range strings.Lines(text) {
@@ -37,8 +41,11 @@ func (x *examination) facts() facts {
 		if err == nil && len(pair) == 2 {
 			f.config[parameters[i]] = pair[1]
 		}
+		if f.configErr == nil {
+			f.configErr = replyError(reply)
+		}
 	}
-	f.role, _ = x.asked.role.([]any)
+	f.role, _ = x.role.([]any)
 	return f
 }
 
@@ -52,17 +59,24 @@ func (f facts) either(info, config string) string {
 
 // untold is the finding of something that INFO does not tell.
 func (f facts) untold(subject string) Finding {
-	if f.infoErr != nil {
-		return Finding{subject, Unknown, "INFO: " + f.infoErr.Error(), allowInfo}
-	}
-	return Finding{subject, Unknown, "INFO does not say", ""}
+	return f.of.withheld(subject, "INFO", f.infoErr, allowInfo)
+}
+
+// unset is the finding of something that CONFIG GET does not tell.
+func (f facts) unset(subject string) Finding {
+	return f.of.withheld(subject, "CONFIG GET", f.configErr, allowConfig)
+}
+
+// configSet is a remedy: what CONFIG SET sets is forgotten at a restart unless it is in the file.
+func configSet(parameter, value string) string {
+	return fmt.Sprintf("CONFIG SET %s %s, and in redis.conf (CONFIG REWRITE)", parameter, value)
 }
 
 // server returns the findings about the server itself.
 func (x *examination) server(ttl time.Duration) []Finding {
 	f := x.facts()
 	return []Finding{
-		f.version(), f.master(), f.cluster(), f.eviction(), f.persistence(), f.replicas(),
+		x.state(), f.version(), f.master(), f.cluster(), f.eviction(), f.persistence(), f.replicas(),
 		f.timeout(), f.hz(), x.clock(), x.latency(ttl),
 	}
 }
@@ -140,7 +154,7 @@ func (f facts) eviction() Finding {
 	return Finding{
 		"eviction", Problem,
 		fmt.Sprintf("maxmemory-policy %s: at %s bytes Redis deletes keys", policy, limit),
-		"CONFIG SET maxmemory-policy noeviction, or a Redis for locks alone",
+		configSet("maxmemory-policy", "noeviction") + "; or a Redis for locks alone",
 	}
 }
 
@@ -162,21 +176,36 @@ func (f facts) persistence() Finding {
 		return f.untold("persistence")
 	case aof == "0":
 		return Finding{
-			"persistence", Advice, "appendonly no: a restart loses locks that are held",
-			"CONFIG SET appendonly yes, or make sure that all jobs end when Redis restarts",
+			"persistence", Advice, "appendonly no: " + f.forgets(),
+			configSet("appendonly", "yes") + "; or make sure that all jobs end when Redis restarts",
 		}
 	case fsync == "":
-		return Finding{"persistence", Unknown, "appendonly yes, appendfsync not told", allowConfig}
+		untold := f.unset("persistence")
+		untold.Text = "appendonly yes, appendfsync not told: " + untold.Text
+		return untold
 	case fsync == "no":
 		return Finding{
 			"persistence", Advice, "appendfsync no: a crash of the machine loses half a minute of locks",
-			"CONFIG SET appendfsync everysec",
+			configSet("appendfsync", "everysec"),
 		}
 	case fsync == "everysec":
 		text := "appendfsync everysec: a crash of the machine loses a second or two of locks"
 		return Finding{"persistence", OK, text, ""}
 	}
 	return Finding{"persistence", OK, "appendfsync " + fsync, ""}
+}
+
+// forgets says what is lost without an append-only file. With save points Redis writes a snapshot when
+// it is shut down.
+func (f facts) forgets() string {
+	switch save, told := f.config["save"]; {
+	case !told:
+		return "a crash loses locks that are held, and so does a restart if save is off"
+	case save == "":
+		return "a restart loses locks that are held"
+	default:
+		return "a crash loses locks taken since the last snapshot (save " + save + ")"
+	}
 }
 
 func (f facts) replicas() Finding {
@@ -208,14 +237,14 @@ func (f facts) replicas() Finding {
 func (f facts) timeout() Finding {
 	switch seconds := f.config["timeout"]; seconds {
 	case "":
-		return Finding{"timeout", Unknown, "CONFIG GET does not tell", allowConfig}
+		return f.unset("timeout")
 	case "0":
 		return Finding{"timeout", OK, "0: idle connections stay", ""}
 	default:
 		return Finding{
 			"timeout", Advice,
 			seconds + " s: a connection idle for so long is closed, and its next call repeated",
-			"CONFIG SET timeout 0; tcp-keepalive finds dead clients",
+			configSet("timeout", "0") + "; tcp-keepalive finds dead clients",
 		}
 	}
 }

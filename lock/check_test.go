@@ -43,6 +43,9 @@ func checkFound(t testing.TB, f lock.Finding, level lock.Level, part string) {
 		todo == (f.Remedy == "") {
 		t.Errorf("%v: a remedy where there is something to do, and only there", f)
 	}
+	if strings.Contains(f.Remedy, "CONFIG SET") && !strings.Contains(f.Remedy, "CONFIG REWRITE") {
+		t.Errorf("%v: it does not outlast a restart", f)
+	}
 }
 
 func TestCheck(t *testing.T) {
@@ -69,7 +72,22 @@ func TestCheck(t *testing.T) {
 			[]string{"maxmemory 100mb", "maxmemory-policy volatile-ttl"},
 			"eviction", lock.Problem, "volatile-ttl",
 		},
-		{"no persistence", nil, "persistence", lock.Advice, "appendonly yes"},
+		{"no persistence", nil, "persistence", lock.Advice, "a restart loses"},
+		{
+			"snapshots",
+			[]string{"save 3600 1", "save 60 100"},
+			"persistence", lock.Advice, "a crash loses locks taken since the last snapshot (save 3600 1 60 100)",
+		},
+		{
+			"snapshots, not told",
+			[]string{"save 3600 1", `rename-command CONFIG ""`},
+			"persistence", lock.Advice, "if save is off",
+		},
+		{
+			"fsync not told",
+			[]string{"appendonly yes", `rename-command CONFIG ""`},
+			"persistence", lock.Unknown, "appendfsync not told: CONFIG GET is disabled",
+		},
 		{"fsync", []string{"appendonly yes"}, "persistence", lock.OK, "everysec"},
 		{
 			"no fsync",
@@ -90,7 +108,7 @@ func TestCheck(t *testing.T) {
 		{"lowest hz", []string{"hz 1"}, "hz", lock.Advice, "1000 ms"},
 		{"clock", nil, "clock", lock.OK, "give or take"},
 		{"latency", nil, "latency", lock.OK, "a renewal may take 2s"},
-		{"renamed", []string{`rename-command CONFIG ""`}, "timeout", lock.Unknown, "CONFIG"},
+		{"renamed", []string{`rename-command CONFIG ""`}, "timeout", lock.Unknown, "CONFIG GET is disabled"},
 		{
 			"eviction without CONFIG",
 			[]string{`rename-command CONFIG ""`, "maxmemory 1gb", "maxmemory-policy allkeys-lfu"},
@@ -102,15 +120,36 @@ func TestCheck(t *testing.T) {
 			"eviction", lock.Problem, "allkeys-lfu",
 		},
 		{"role without INFO", []string{`rename-command INFO ""`}, "role", lock.OK, "master"},
-		{"version without INFO", []string{`rename-command INFO ""`}, "version", lock.Unknown, "INFO"},
+		{"version without INFO", []string{`rename-command INFO ""`}, "version", lock.Unknown, "INFO is disabled"},
 		{"a command disabled", []string{`rename-command LREM ""`}, "right +lrem", lock.Problem, "disable"},
+		{"EVAL disabled", []string{`rename-command EVAL ""`}, "right +eval", lock.Problem, "disable"},
+		{"a script is needed", []string{`rename-command EVAL ""`}, "right +get", lock.Unknown, "it needs EVAL"},
+		{
+			"a script is needed before keys are waited for",
+			[]string{`rename-command EVAL ""`},
+			"right +blpop", lock.Unknown, "it needs EVAL",
+		},
+		{
+			"no scripts",
+			[]string{`rename-command EVAL ""`, `rename-command EVALSHA ""`},
+			"right ~lock:*", lock.Unknown, "it needs EVAL",
+		},
+		{
+			"no scripts, so no commands",
+			[]string{`rename-command EVAL ""`, `rename-command EVALSHA ""`},
+			"right +get", lock.Unknown, "it needs EVAL",
+		},
 		{"no BLPOP", []string{`rename-command BLPOP ""`}, "right +blpop", lock.Advice, "once a second"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c := open(t, redistest.Start(t, test.conf...), nil)
-			checkFound(t, check(t, c)[test.subject], test.level, test.part)
+			f := check(t, c)[test.subject]
+			checkFound(t, f, test.level, test.part)
+			if test.level == lock.Unknown && f.Remedy != "" {
+				t.Errorf("%v: no right is missing", f)
+			}
 		})
 	}
 }
@@ -131,7 +170,7 @@ func TestCheckOrder(t *testing.T) {
 		subjects = append(subjects, f.Subject)
 	}
 	want := []string{
-		"version", "role", "cluster", "eviction", "persistence", "replicas", "timeout", "hz", "clock",
+		"state", "version", "role", "cluster", "eviction", "persistence", "replicas", "timeout", "hz", "clock",
 		"latency", "right ~lock:*", "right ~lock-signal:*",
 	}
 	if len(subjects) < len(want) || !slices.Equal(subjects[:len(want)], want) {
@@ -155,9 +194,10 @@ func TestCheckReplica(t *testing.T) {
 	checkFound(t, check(t, of)["replicas"], lock.Advice, "Lease.Fence")
 	findings := check(t, open(t, replica, nil))
 	checkFound(t, findings["role"], lock.Problem, master.Addr())
+	checkFound(t, findings["state"], lock.Problem, "READONLY")
 	// Redis looks at the rights before it looks at its role.
 	checkFound(t, findings["right +get"], lock.OK, "present")
-	checkFound(t, findings["right +set"], lock.Unknown, "READONLY")
+	checkFound(t, findings["right +set"], lock.Unknown, "see state")
 }
 
 // A server that is out of memory takes no lock, and the rights are there all the same.
@@ -165,6 +205,7 @@ func TestCheckOutOfMemory(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, "maxmemory 1", "maxmemory-policy noeviction")
 	findings := check(t, open(t, s, nil))
+	checkFound(t, findings["state"], lock.Problem, "OOM")
 	checkFound(t, findings["eviction"], lock.Problem, "no memory is left")
 	checkFound(t, findings["right +lpush"], lock.OK, "present")
 	if keys := s.Keys(t, "*"); len(keys) != 0 {
@@ -179,9 +220,12 @@ func TestCheckEmbedded(t *testing.T) {
 	c := open(t, redistest.At(t, "redis://"+m.Addr()), nil)
 	findings := check(t, c)
 	for subject, f := range findings {
-		told := strings.HasPrefix(subject, "right ") || subject == "clock" || subject == "latency"
+		told := strings.HasPrefix(subject, "right ") || slices.Contains([]string{"state", "clock", "latency"}, subject)
 		if want := map[bool]lock.Level{true: lock.OK, false: lock.Unknown}[told]; f.Level != want {
 			t.Errorf("%v, want %v", f, want)
+		}
+		if f.Remedy != "" {
+			t.Errorf("%v: no right would help", f)
 		}
 	}
 	for _, step := range []struct {

@@ -19,7 +19,7 @@ func (f facts) hz() Finding {
 		return f.untold("hz")
 	case hz < usualHz:
 		late := fmt.Sprintf("%d: blocking reads, and so waiters' looks, are up to %d ms late", hz, 1000/hz)
-		return Finding{"hz", Advice, late, fmt.Sprintf("CONFIG SET hz %d", usualHz)}
+		return Finding{"hz", Advice, late, configSet("hz", strconv.Itoa(usualHz))}
 	}
 	return Finding{"hz", OK, text, ""}
 }
@@ -31,7 +31,7 @@ const clockLimit = time.Second
 func (x *examination) clock() Finding {
 	quick := slices.MinFunc(x.times, func(a, b timeReply) int { return int(a.took() - b.took()) })
 	if quick.refused != nil {
-		return Finding{"clock", Unknown, "TIME: " + quick.refused.Error(), ""}
+		return x.withheld("clock", "TIME", quick.refused, "")
 	}
 	half := quick.took() / 2
 	ahead := quick.server.Sub(quick.sent.Add(half))

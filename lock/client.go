@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/gomodule/redigo/redis"
@@ -89,7 +90,7 @@ func open(dial redisconn.DialFunc, o *Options) (*Client, error) {
 		return nil, fmt.Errorf("lock: no randomness for the client's id: %w", err)
 	}
 	c := &Client{
-		store:    newStore(dial, o.prefix(), o.label(), id.String()),
+		store:    newStore(dial, o, id.String()),
 		settings: o.settings(),
 		hooks:    o.hooks(),
 		keep:     o.keepOnClose(),
@@ -120,12 +121,26 @@ func (c *Client) Mutex(name string) *Mutex { return c.MutexWith(name, nil) }
 // MutexWith is [Client.Mutex] with options of its own for this lock; nil is none.
 func (c *Client) MutexWith(name string, o *MutexOptions) *Mutex {
 	s, err := c.settings.with(o)
-	return &Mutex{client: c, name: name, settings: s, err: errors.Join(checkName(name), err)}
+	return &Mutex{client: c, name: name, settings: s, err: errors.Join(c.checkName(name), err)}
 }
 
 // Do runs fn while holding the lock of this name; see [Mutex.Do].
 func (c *Client) Do(ctx context.Context, name string, fn func(ctx context.Context) error) error {
 	return c.Mutex(name).Do(ctx, fn)
+}
+
+// checkName refuses names that no lock of this client can have.
+func (c *Client) checkName(name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	k := c.store.keyspace
+	key := strings.TrimPrefix(k.lock(name), k.prefix)
+	if k.before != defaultBefore && strings.HasPrefix(key, defaultBefore) || strings.HasPrefix(key, "lock-") {
+		return invalid("the name %.40q makes a key that begins as holdfast's own do: give it another"+
+			" beginning, or choose another KeyFormat", name)
+	}
+	return nil
 }
 
 // enter begins a call. Each successful one is followed by c.calls.leave.

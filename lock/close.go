@@ -57,15 +57,13 @@ func (c *Client) close() {
 	defer close(c.closed)
 	began := time.Now()
 	calls, fns := c.refuse(), c.fns.close()
-	terms := c.leases.Terms()
-	margin := c.margin(terms)
-	end := began.Add(margin + operationLimit)
+	c.store.renewals.Close() // a renewal under way would only be waited for
+	terms := c.leases.Close(renewal.ErrClosed)
+	end := began.Add(c.margin(terms) + operationLimit)
 	// Whatever waits for Redis then, here or in the background, fails at once.
 	cut := time.AfterFunc(time.Until(end), c.store.cut)
 	defer cut.Stop()
 
-	c.store.renewals.Close() // a renewal under way would only be waited for
-	c.leases.Close(renewal.ErrClosed)
 	c.settle(terms, began, end, fns)
 	waitUntil(end, calls)
 	waitUntil(end, c.releases.close())

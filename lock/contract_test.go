@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/alicebob/miniredis/v2"
+	"github.com/gomodule/redigo/redis"
 
+	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/contract"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/lock"
@@ -17,7 +19,8 @@ import (
 )
 
 // More servers to hold the API against, comma-separated: by their URLs, or as programs to start. The
-// tests leave nothing on a server at a URL, but they do make it forget its scripts.
+// tests leave nothing on a server at a URL and do not change its configuration, but they do make it
+// forget its scripts, and answer nobody for some seconds.
 const (
 	contractURLs    = "HOLDFAST_TEST_CONTRACT_URLS"
 	contractServers = "HOLDFAST_TEST_CONTRACT_SERVERS"
@@ -25,10 +28,14 @@ const (
 
 // backend is the server at s as the contract sees it.
 func backend(s *redistest.Server) contract.Backend {
-	return contract.Backend{
+	b := contract.Backend{
 		Client: func(t testing.TB, o *lock.Options) *lock.Client { return open(t, s, o) },
 		Do:     func(t testing.TB, command string, args ...any) any { return s.Do(t, command, args...) },
 	}
+	if !s.Ours() {
+		b.Lacks = map[contract.Capability]string{contract.Reconfiguring: "it is not ours"}
+	}
+	return b
 }
 
 func TestContract(t *testing.T) {
@@ -51,29 +58,37 @@ func TestContract(t *testing.T) {
 	})
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
-		m := miniredis.NewMiniRedis()
-		m.ClockTTL(true)
-		if err := m.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(m.Close)
-		b := backend(redistest.At(t, "redis://"+m.Addr()))
-		b.Lacks = embeddedLacks
+		s := embedded.New()
+		b := miniBackend(s.Pool, func(t testing.TB, o *lock.Options) *lock.Client {
+			t.Helper()
+			c, err := s.Open(o)
+			if err != nil {
+				t.Fatalf("Open: %v", err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			return c
+		})
+		b.Lacks[contract.Hanging] = "it is miniredis, and has nothing else for it"
 		contract.Run(t, b)
 	})
 	t.Run("locktest", func(t *testing.T) {
 		t.Parallel()
-		contract.Run(t, testBackend(locktest.Start(t)))
+		s := locktest.Start(t)
+		b := miniBackend(s.Pool, func(t testing.TB, o *lock.Options) *lock.Client { return s.Client(t, o) })
+		b.Hang = func(_ testing.TB, d time.Duration) {
+			s.Delay(time.Hour)
+			time.AfterFunc(d, func() { s.Delay(0) })
+		}
+		contract.Run(t, b)
 	})
 }
 
-var embeddedLacks = map[contract.Capability]string{contract.ClientList: "it is miniredis"}
-
-// testBackend is the server that users' tests have.
-func testBackend(s *locktest.Server) contract.Backend {
+// miniBackend is a server inside the process, which is miniredis.
+func miniBackend(pool func() *redis.Pool, client func(testing.TB, *lock.Options) *lock.Client,
+) contract.Backend {
 	do := func(t testing.TB, command string, args ...any) any {
 		t.Helper()
-		c, err := s.Pool().Dial()
+		c, err := pool().Dial()
 		if err != nil {
 			t.Fatalf("dial: %v", err)
 		}
@@ -84,11 +99,10 @@ func testBackend(s *locktest.Server) contract.Backend {
 		}
 		return reply
 	}
-	return contract.Backend{
-		Client: func(t testing.TB, o *lock.Options) *lock.Client { return s.Client(t, o) },
-		Do:     do,
-		Lacks:  embeddedLacks,
+	lacks := map[contract.Capability]string{
+		contract.ClientList: "it is miniredis", contract.Reconfiguring: "it is miniredis",
 	}
+	return contract.Backend{Client: client, Do: do, Lacks: lacks}
 }
 
 // Other versions of Redis, and Valkey.

@@ -2,7 +2,7 @@
 // that keep their lock for as long as they run and not much longer if they die.
 //
 // Waiters block in Redis and do not poll. A held lock renews itself; its holder is told before
-// anybody else can get it. Anybody can ask who holds a lock, and a restarted program can clean up
+// anybody else can get it, unless the key itself is taken away. Anybody can ask who holds a lock, and a restarted program can clean up
 // after the one before it. The wire format is that of python-redis-lock, so that Go and Python
 // programs share locks.
 //

@@ -19,7 +19,8 @@ var (
 	ErrHeld = errors.New("lock: held by another owner")
 	// ErrLost: the lease ended before it was released. The error is a [*LostError], with the cause.
 	ErrLost = errors.New("lock: lease lost")
-	// ErrNotHeld: nobody holds the lock, or, of Unlock, this lease did not hold it any more.
+	// ErrNotHeld: nobody holds the lock; of Unlock and Detach, this lease did not hold it any more; of
+	// Adopt and ReleaseID, it is not held under the id.
 	ErrNotHeld = errors.New("lock: not held")
 	// ErrMaxHold is why a lease was lost that was held for as long as MaxHold allows.
 	ErrMaxHold = errors.New("lock: held for as long as MaxHold allows")
@@ -32,7 +33,7 @@ var (
 	// ErrReleased is the cause of a lease's end after Unlock.
 	ErrReleased = errors.New("lock: lease released")
 	// ErrUnknown: it is not known whether Redis executed the command. What could be left behind is
-	// being cleaned up, and expires at the latest with its TTL.
+	// being cleaned up, except under an id that the user gave, and expires at the latest with its TTL.
 	ErrUnknown = errors.New("lock: outcome not known")
 	// ErrClosed: the client is closed, or is being closed.
 	ErrClosed = errors.New("lock: client closed")
@@ -164,6 +165,8 @@ func lost(name string, cause error) error {
 		cause = ErrClosed
 	case errors.As(cause, &other):
 		cause = other
+	case errors.Is(cause, errLeaked):
+		cause = errLeaked
 	case errors.Is(cause, ErrWrongType):
 		cause = fmt.Errorf("something else was put in its place: %w", ErrWrongType)
 	case errors.Is(cause, renewal.ErrMaxHold):

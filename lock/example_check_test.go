@@ -27,5 +27,5 @@ func ExampleClient_Check() {
 	}
 	// Output:
 	// advice persistence
-	// CONFIG SET appendonly yes, or make sure that all jobs end when Redis restarts
+	// CONFIG SET appendonly yes, and in redis.conf (CONFIG REWRITE); or make sure that all jobs end when Redis restarts
 }

@@ -162,3 +162,25 @@ func ExampleClient_Stats() {
 	fmt.Printf("held %d, acquired %d, lost %d, connections %d\n", s.Held, s.Acquired, s.Lost, s.Connections)
 	// Output: held 1, acquired 2, lost 0, connections 1
 }
+
+// A job under Do finds its lease in its context: for a last look before a critical write, and for the
+// fencing token that the write takes along.
+func ExampleLeaseFrom() {
+	url, stop := startRedis()
+	defer stop()
+	c, err := lock.Open(url, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	err = c.Do(context.Background(), "import", func(ctx context.Context) error {
+		lease := lock.LeaseFrom(ctx)
+		fmt.Println("valid:", lease.Valid(), "token:", lease.Fence() > 0)
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// valid: true token: true
+	// <nil>
+}

@@ -21,8 +21,9 @@ import (
 // the old TTL is over.
 //
 // It blocks for one round trip, after a network error for a second one, at most for two operation
-// limits of 2 s and no longer than until ctx ends. The error Is [ErrReleased] after Unlock, [ErrLost]
-// if the lease has ended otherwise, with the cause, and [ErrUnknown] if no reply came: then the next renewal brings the new TTL.
+// limits of 2 s and no longer than until ctx ends. The error Is [ErrReleased] after Unlock,
+// [ErrDetached] after Detach, [ErrLost] if the lease has ended otherwise, with the cause, and
+// [ErrUnknown] if no reply came: then the next renewal brings the new TTL.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	defer runtime.KeepAlive(l)
 	h := l.hold
@@ -37,22 +38,31 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 		sent = renewal.Now()
 		answer, err = h.sendExtend(ctx, ttl)
 	}
+	if err := h.answered("extend", answer, err); err != nil {
+		return err
+	}
+	_ = h.term.Confirm(sent, ttl, margin) // its error is the term's
+	return lost(h.name, h.term.Err())
+}
+
+// answered returns the error of a call that asked with an extend. If that says that the lock is not
+// ours the lease ends.
+func (h *hold) answered(op string, answer extended, err error) error {
 	switch {
 	case err == nil:
 		err = h.learn(answer)
 	case redisconn.HasCode(err, "WRONGTYPE"):
-		err = explain("extend", h.name, err)
+		err = explain(op, h.name, err)
 	}
 	var other *otherOwner
 	switch {
 	case errors.As(err, &other), errors.Is(err, ErrWrongType):
 		h.term.End(err)
+		return lost(h.name, h.term.Err())
 	case err != nil:
-		return explain("extend", h.name, err)
-	default:
-		_ = h.term.Confirm(sent, ttl, margin) // its error is the term's
+		return explain(op, h.name, err)
 	}
-	return lost(h.name, h.term.Err())
+	return nil
 }
 
 func (h *hold) checkExtend(ctx context.Context, ttl time.Duration) (margin time.Duration, err error) {
@@ -108,6 +118,16 @@ func (h *hold) mayStay() int64 {
 	return anyPTTL
 }
 
+// lasting returns the TTL with which a lock without expiry is checked. Once it is known to have none
+// nothing is written any more: a check that is executed late must not take the TTL from a lock that was
+// left to expire meanwhile.
+func (h *hold) lasting() time.Duration {
+	if h.permanent.Load() {
+		return 0
+	}
+	return NoExpiry
+}
+
 func (h *hold) longestMillis() int64 { return millis(time.Duration(h.longest.Load())) }
 
 // learn draws from the answer to an extend what it says of the lease. The error is an *otherOwner if
@@ -116,6 +136,7 @@ func (h *hold) learn(answer extended) error {
 	if !answer.ours {
 		return notOwner(h.name, answer.owner)
 	}
+	h.permanent.Store(answer.pttl < 0)
 	// A key that outlives everything we asked for was changed by somebody, or the server's clock was
 	// set back: after a crash it would block the lock for as long.
 	longest := h.longestMillis()
@@ -139,24 +160,34 @@ func notOwner(name, value string) error {
 	return &otherOwner{owner: parseOwner(name, value, -1).anonymous(), free: value == ""}
 }
 
-// extend is what the renewal calls to extend a batch.
+// extend is what the renewal calls to extend a batch. Leases that the program has dropped are ended
+// instead.
 func (c *Client) extend(batch []renewal.Request, limit time.Duration, written func()) []renewal.Result {
-	sets := make([]scriptArgs, len(batch))
+	results := make([]renewal.Result, len(batch))
+	sets := make([]scriptArgs, 0, len(batch))
+	var sent []int
 	for i, r := range batch {
+		h := r.Term.Data().(*hold)
+		if h.dropped.Load() {
+			results[i] = renewal.Result{Outcome: renewal.NotOwner, Err: errLeaked}
+			continue
+		}
 		ttl := r.TTL
 		if r.NoExpiry {
-			ttl = NoExpiry
+			ttl = h.lasting()
 		}
-		sets[i] = c.store.extendArgs(r.Term.Data().(*hold).extension(ttl))
+		sets, sent = append(sets, c.store.extendArgs(h.extension(ttl))), append(sent, i)
 	}
-	results := make([]renewal.Result, len(batch))
+	if len(sets) == 0 {
+		return results
+	}
 	replies, err := c.store.extendAll(sets, limit, written)
-	for i, r := range batch {
+	for n, i := range sent {
 		if err != nil {
 			results[i].Err = err
 			continue
 		}
-		results[i] = r.Term.Data().(*hold).renewalResult(replies[i])
+		results[i] = batch[i].Term.Data().(*hold).renewalResult(replies[n])
 	}
 	return results
 }

@@ -63,10 +63,10 @@ func FuzzKeys(f *testing.F) {
 		if errors.Join(checkPrefix(prefix1), checkPrefix(prefix2), checkName(name1), checkName(name2)) != nil {
 			return
 		}
-		one, two := keyspace{prefix1}, keyspace{prefix2}
-		for _, key := range []string{one.lock(name1), one.signal(name1)} {
-			if got := one.name(key); got != name1 {
-				t.Errorf("prefix %q: the key %q is of %q, want %q", prefix1, key, got, name1)
+		one, two := fuzzSpace(prefix1), fuzzSpace(prefix2)
+		for _, k := range []keyspace{one, {prefix1, "", ""}, {prefix1, "a", "z"}, {prefix1, "", ":lock"}} {
+			if got := k.name(k.lock(name1)); got != name1 {
+				t.Errorf("%q: the key %q is of %q, want %q", k, k.lock(name1), got, name1)
 			}
 		}
 		keys1, keys2 := fuzzKeys(one, name1), fuzzKeys(two, name2)
@@ -80,6 +80,9 @@ func FuzzKeys(f *testing.F) {
 		}
 	})
 }
+
+// fuzzSpace is the keyspace of a client with this prefix.
+func fuzzSpace(prefix string) keyspace { return (&Options{Prefix: prefix}).keyspace() }
 
 // fuzzKeys returns keys of all kinds. The name is the label in the last one, and nothing in the inbox's.
 func fuzzKeys(k keyspace, name string) []string {
@@ -96,7 +99,7 @@ func FuzzRegisterKey(f *testing.F) {
 		f.Add("", name+"/"+name)
 	}
 	f.Fuzz(func(t *testing.T, prefix, label string) {
-		k := keyspace{prefix}
+		k := fuzzSpace(prefix)
 		_, _, _ = k.registerOf(label) // whatever is found there
 		if checkPrefix(prefix) != nil || checkLabel(label) != nil {
 			return
@@ -125,7 +128,8 @@ func FuzzPattern(f *testing.F) {
 		if strings.Count(pattern, "*") > 6 {
 			return // the simple matchers would take for ever
 		}
-		glob, key := keyspace{prefix}.locks(pattern).pattern, keyspace{prefix}.lock(name)
+		k := fuzzSpace(prefix)
+		glob, key := k.locks(pattern).pattern, k.lock(name)
 		want := pattern == "" || fuzzMatch(pattern, name)
 		if got := redisMatch(glob, key); got != want {
 			t.Errorf("prefix %q, Name %q, glob %q: matches %q: %v, want %v", prefix, pattern, glob, key, got, want)

@@ -1,12 +1,14 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/renewal"
 )
 
@@ -17,10 +19,11 @@ import (
 // not kept.
 //
 // It blocks for one round trip, after a network error for a second one, at most for two operation
-// limits of 2 s and no longer than until ctx ends. If ctx has ended already, or is nil, nothing is done.
-// If the error Is [ErrNotHeld] the lease had ended before, and there is no id. After any other error
-// the lease has ended and the id is good, but Redis did not say so: the key lives for the rest of its
-// TTL.
+// limits of 2 s and no longer than until ctx ends; before that, if the acquire had to be repeated, until
+// an operation limit has passed since. If ctx ends before anything was done, or is nil, the error says
+// so and the lease goes on. If the error Is [ErrNotHeld] the lease had ended before, or the lock turns out
+// to be lost, which Hooks.Lost is told; there is no id. After any other error the lease has ended and the
+// id is good, but Redis did not say so: the key lives for the rest of its TTL, or for ever without one.
 func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 	if ctx == nil {
 		return "", invalid("the context is nil: pass context.Background()")
@@ -29,15 +32,21 @@ func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 		return "", fmt.Errorf("lock: detach %q: %w", l.hold.name, ctx.Err())
 	}
 	defer runtime.KeepAlive(l)
-	l.cleanup.Stop()
 	h := l.hold
+	if err := h.settled(ctx); err != nil {
+		return "", fmt.Errorf("lock: detach %q: %w", h.name, err)
+	}
+	l.cleanup.Stop()
 	if h.client.releases.enter() { // as Unlock does
 		defer h.client.releases.leave()
 	}
 	u, first := h.claim()
 	if !first {
-		<-u.done
-		return "", fmt.Errorf("lock: detach %q: %w: %w", h.name, ErrNotHeld, l.Err())
+		select {
+		case <-u.done:
+		case <-ctx.Done():
+		}
+		return "", fmt.Errorf("lock: detach %q: %w: %w", h.name, ErrNotHeld, cmp.Or(l.Err(), ErrReleased))
 	}
 	held := h.term.End(ErrDetached)
 	if held {
@@ -46,6 +55,8 @@ func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 	cause := lost(h.name, h.term.Err())
 	if held && errors.As(err, new(*LostError)) {
 		held, cause = false, err
+		h.client.stats.lost()
+		defer tell(h.client.hooks.Lost, LostInfo{h.name, err})
 	}
 	h.handedOn(u, cause)
 	switch {
@@ -55,6 +66,25 @@ func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 		return h.id, explain("detach", h.name, err)
 	}
 	return h.id, nil
+}
+
+// settled waits until no earlier acquire of the lease's id can be executed any more: after the lock has
+// been adopted and released it would take it for nobody. It returns the context's error if that ends.
+func (h *hold) settled(ctx context.Context) error {
+	now := time.Now()
+	if !h.mayBeOvertaken(now) {
+		return nil
+	}
+	t := time.NewTimer(h.since.Add(operationLimit).Sub(now))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-h.term.Done():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // confirm gives the key its full TTL for the last time. The error is a *LostError if the lock is not
@@ -69,7 +99,10 @@ func (h *hold) confirm(ctx context.Context) error {
 		last, err = h.sendExtend(ctx, ttl)
 		return err
 	})
-	if err == nil && !last.ours {
+	switch {
+	case redisconn.HasCode(err, "WRONGTYPE"):
+		return lost(h.name, explain("detach", h.name, err))
+	case err == nil && !last.ours:
 		return lost(h.name, notOwner(h.name, last.owner))
 	}
 	return err
@@ -108,7 +141,13 @@ func (h *hold) makePermanent(ctx context.Context) {
 // fresh id in its place (with MutexOptions.KeepID it stays), with the full TTL and a new fencing token.
 //
 // A holder that did not detach is told at its next renewal, as with [Client.Reset], and until then there
-// are two. Its Unlock does not release the lock, also if the id stays, unless it has no fencing token.
+// are two. Its Unlock does not release the lock. With KeepID both hold only if its lease has a fencing
+// token: with NoFence nothing tells the two apart, and it goes on believing.
+//
+// Whoever has the id can adopt the lock: of two that try with the same one, the second finds a fresh id
+// there and fails, but with KeepID both succeed, and the first is told at its next renewal. With KeepID
+// the id also goes on to carry the label of the one who took the lock: a clean-up by that label
+// ([Filter]) resets it, as it does a lock that was detached and not yet adopted.
 //
 // It blocks as [Mutex.TryLock] does. If nobody holds the lock the error Is [ErrNotHeld], if somebody
 // holds it under another id it is a [*HeldError]. It Is [ErrUnknown] if Redis may have done it without

@@ -36,11 +36,10 @@ type Hooks struct {
 	// at once, on the renewing goroutine.
 	RenewalFailed func(RenewalFailedInfo)
 	// Lost: a lease ended before it was released or detached. Once per lease, after its contexts have
-	// ended, on the goroutine that noticed: the renewing one, a timer's, the runtime's for clean-ups (of
-	// a lease that the program dropped), or the one that called Unlock, Detach, Extend or Close, or took
-	// a lock without expiry; that of Close tells of all leases one after the other. It may call Unlock,
-	// which says what it says of a lost lease. If it is only the release that finds the lock gone,
-	// Released tells it instead.
+	// ended, on the goroutine that noticed: the renewing one, a timer's, or the one that called Unlock,
+	// Detach, Extend, ExtendBy, Check or Close, or took a lock without expiry; that of Close tells of all
+	// leases one after the other. It may call Unlock, which says what it says of a lost lease. If it is
+	// only Unlock or Detach that finds the lock gone, Lease.Err stays what it is after those.
 	Lost func(LostInfo)
 	// Released: Unlock, or Close, has done what it could, for a lost lease too. Once per lease, on the
 	// goroutine of the first call of Unlock, before that returns, or of Close. Not after Detach, not for
@@ -57,8 +56,9 @@ type Hooks struct {
 	// goroutine of the connection for waiting.
 	Degraded func(DegradedInfo)
 	// Leaked: the program dropped a lease that was held without releasing it, and the garbage collector
-	// noticed. It is not renewed any more, and its key is left to expire. Once per lease, after its
-	// Lost, on the runtime's goroutine for clean-ups, where others of the program may wait for it.
+	// noticed. It is not renewed any more, and its key is left to expire. Once per lease, right after its
+	// Lost: when it would have been renewed, on the renewing goroutine, or when its time is up, on a
+	// timer's.
 	Leaked func(LeakedInfo)
 	// Warning: something is wrong that somebody should look at, and goes on all the same; see
 	// [WarningKind] for what, how often and on which goroutine.

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 )
@@ -10,7 +11,7 @@ import (
 // Join them with hooks of your own by [JoinHooks].
 //
 //	debug  lock renewed
-//	info   lock acquired, waiting for lock, lock released
+//	info   lock acquired, waiting for lock, lock released, lock was not held any more
 //	warn   lock renewal failed, lock release failed, lock connection broken, lock waiting degraded,
 //	       lock warning
 //	error  lock lost, lock leaked
@@ -24,6 +25,7 @@ import (
 // A handler that blocks is a hook that blocks: see [Hooks].
 func LogHooks(l *slog.Logger) Hooks {
 	done := logAt(l, slog.LevelInfo, "lock released", releasedAttrs)
+	gone := logAt(l, slog.LevelInfo, "lock was not held any more", releasedAttrs)
 	undone := logAt(l, slog.LevelWarn, "lock release failed", releasedAttrs)
 	return Hooks{
 		Acquired:      logAt(l, slog.LevelInfo, "lock acquired", acquiredAttrs),
@@ -32,11 +34,14 @@ func LogHooks(l *slog.Logger) Hooks {
 		RenewalFailed: logAt(l, slog.LevelWarn, "lock renewal failed", renewalFailedAttrs),
 		Lost:          logAt(l, slog.LevelError, "lock lost", lostAttrs),
 		Released: func(i ReleasedInfo) {
-			if i.Err != nil {
+			switch {
+			case i.Err == nil:
+				done(i)
+			case errors.Is(i.Err, ErrNotHeld): // Lost has been told why
+				gone(i)
+			default:
 				undone(i)
-				return
 			}
-			done(i)
 		},
 		Reconnecting: logAt(l, slog.LevelWarn, "lock connection broken", reconnectingAttrs),
 		Degraded:     logAt(l, slog.LevelWarn, "lock waiting degraded", degradedAttrs),

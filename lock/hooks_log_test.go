@@ -80,6 +80,10 @@ func TestLogHooks(t *testing.T) {
 			`level=WARN msg="lock release failed" lock=job error="no route"`,
 		},
 		{
+			func() { h.Released(lock.ReleasedInfo{"job", lock.ErrNotHeld}) },
+			`level=INFO msg="lock was not held any more" lock=job error="lock: not held"`,
+		},
+		{
 			func() { h.Reconnecting(lock.ReconnectingInfo{sad}) },
 			`level=WARN msg="lock connection broken" error="no route"`,
 		},

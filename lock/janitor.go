@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 // A janitor sees, in the background, to locks that nobody uses any more. It releases those that may be
 // held after an acquire or a release whose outcome is not known; it lets those without expiry expire
 // that were not released; and it gives a signal when one may be had that was kept for its minimum. It
-// tries each until Redis answered, or until it does not matter any more. One goroutine does it all, and
+// tries each until Redis answered (signals once), or until it does not matter any more. One goroutine does it all, and
 // lives while there is something to do.
 type janitor struct {
 	store *store
@@ -41,7 +42,7 @@ type task struct {
 	chore chore
 	due   time.Time
 	until time.Time // when it does not matter any more: the key has expired by itself, say
-	twice bool      // once more, an operation limit after Redis has answered
+	twice bool      // once more, two operation limits after Redis has answered
 }
 
 // forEver is for tasks that are tried until the client is closed.
@@ -72,9 +73,15 @@ func (j *janitor) expire(ref lockRef) {
 	j.addTask(task{lockRef: ref, chore: toExpire, due: now, until: until, twice: true})
 }
 
-// repair gives a signal when the lock's minimum is over.
-func (j *janitor) repair(ref lockRef) {
-	due := ref.keep.Add(time.Millisecond) // Redis expires a key when its time is past, not when it is up
+// repair gives a signal when the minimum of a lock is over that was released with one. late is how long
+// it took from before the release was sent until it was answered: by so much the minimum may end later
+// than it should. Redis expires a key when its time is past, not when it is up, and counts whole
+// milliseconds.
+func (j *janitor) repair(ref lockRef, late time.Duration) {
+	if ref.keep.IsZero() {
+		return
+	}
+	due := ref.keep.Add(late + 2*time.Millisecond)
 	j.addTask(task{lockRef: ref, chore: toRepair, due: due, until: due.Add(operationLimit)})
 }
 
@@ -162,10 +169,14 @@ func (j *janitor) do(tasks []task) {
 	deadline := j.limit()
 	free := names(kinds[toRepair])
 	if tasks := kinds[toRelease]; len(tasks) > 0 {
+		began := time.Now()
 		released, errs := j.store.releaseAll(context.Background(), deadline, refs(tasks))
 		for i, t := range tasks {
-			if errs[i] == nil && !released[i] {
-				free = append(free, t.name)
+			switch {
+			case released[i]:
+				j.repair(t.lockRef, time.Since(began))
+			case errs[i] == nil:
+				free = append(free, t.place())
 			}
 		}
 		j.done(tasks, errs)
@@ -189,7 +200,7 @@ func refs(tasks []task) []lockRef {
 func names(tasks []task) []string {
 	names := make([]string, len(tasks))
 	for i, t := range tasks {
-		names[i] = t.name
+		names[i] = t.place()
 	}
 	return names
 }
@@ -211,12 +222,17 @@ func (j *janitor) doneLocked(t task, err error) {
 		j.tasks = nil // Redis does not answer: the others would only wait for it, too
 	case j.stopped:
 	case err == nil && t.twice:
-		due := now.Add(operationLimit)
+		// What is under way on another connection may be written for one operation limit, and be executed
+		// until another one has passed.
+		due := now.Add(2 * operationLimit)
 		t.due, t.twice = due, false
 		t.until = latest(t.until, due.Add(maxTTL))
 		j.tasks = append(j.tasks, t)
-	case err != nil && repeatable(err):
+	case err != nil && (repeatable(err) || errors.Is(err, errReply)):
 		t.due = now.Add(retryEvery)
+		j.tasks = append(j.tasks, t)
+	case err != nil && t.chore == toRelease && t.noExpiry:
+		t.chore, t.due, t.until, t.twice = toExpire, now, now.Add(forEver), true
 		j.tasks = append(j.tasks, t)
 	}
 }

@@ -21,7 +21,8 @@ import (
 // that somebody else or nobody holds the lock.
 //
 // A program that drops a lease without Unlock loses it: once the garbage collector finds neither it
-// nor a context made by it reachable, it is not renewed any more, and Hooks.Leaked is called. A
+// nor a context made by it reachable, it is not renewed any more, it ends at what would have been its
+// next renewal or when its time is up, and Hooks.Leaked is called. A
 // parent context that can be cancelled holds such a context until its cancel function is called;
 // the channel of Done alone holds nothing.
 type Lease struct {
@@ -35,19 +36,23 @@ type hold struct {
 	client   *Client
 	term     *renewal.Term // set before the lease is handed out; callbacks have their own
 	name     string
+	pool     string // the pool that the lock is a member's of; "" if none
+	member   string
 	id       string
 	fence    int64 // 0: none
 	settings settings
 	since    time.Time    // when Redis had granted the lock
 	twice    bool         // an earlier acquire of this id may be executed late
 	inDo     atomic.Bool  // Do releases it
+	dropped  atomic.Bool  // the program dropped the lease: the next renewal ends it
 	closeAt  time.Time    // when Close releases it; Close's own
 	longest  atomic.Int64 // the longest TTL that the lease has asked for
 	// strange: the key's PTTL was last seen to be one that the lease did not ask for. Only then are
 	// extends told to cut it, and only down from cutAbove milliseconds: one that is late must never
 	// cut what a later one has set, so once that is set, no TTL as long as it is asked for any more.
-	strange  atomic.Bool
-	cutAbove atomic.Int64
+	strange   atomic.Bool
+	permanent atomic.Bool // of a lease without expiry: its key was last seen to have none
+	cutAbove  atomic.Int64
 
 	mu       sync.Mutex // guards the fields below
 	contexts map[weak.Pointer[leaseContext]]struct{}
@@ -81,17 +86,10 @@ type leakedError struct{}
 func (*leakedError) Error() string { return "the program dropped it without Unlock" }
 
 // leaked is called when a lease, and every context of it, has become unreachable.
-func leaked(h *hold) {
-	h.mu.Lock()
-	ended := h.ended
-	h.mu.Unlock()
-	if ended { // in a synctest bubble, nothing of its channels may be touched from here
-		return
-	}
-	if h.term.End(errLeaked) {
-		tell(h.client.hooks.Leaked, LeakedInfo{h.name})
-	}
-}
+//
+// It only leaves a note: the runtime calls it from outside of any synctest bubble, from where the
+// channels and timers of a lease in a bubble must not be touched.
+func leaked(h *hold) { h.dropped.Store(true) }
 
 // ID returns the owner id, whole. Whoever knows it can release the lock.
 func (l *Lease) ID() string { return l.hold.id }
@@ -142,6 +140,25 @@ type leaseContext struct {
 	context.Context
 	lease *Lease
 	stop  context.CancelCauseFunc
+}
+
+// leaseKey is the key of a context's lease.
+type leaseKey struct{}
+
+// Value makes the lease known to [LeaseFrom].
+func (c *leaseContext) Value(key any) any {
+	if key == (leaseKey{}) {
+		return c.lease
+	}
+	return c.Context.Value(key)
+}
+
+// LeaseFrom returns the lease that made ctx, or a context that ctx was derived from: that of [Mutex.Do]
+// for the context that it gives to its function, and that of [Lease.Context]. So a job under Do can ask
+// Valid, and pass its fencing token on. It must not Unlock what Do will. It is nil if there is none.
+func LeaseFrom(ctx context.Context) *Lease {
+	l, _ := ctx.Value(leaseKey{}).(*Lease)
+	return l
 }
 
 func (c *leaseContext) cancel() {
@@ -203,7 +220,8 @@ func ended(t *renewal.Term, cause error) {
 	if released {
 		return
 	}
-	if h.settings.noExpiry && !errors.Is(cause, renewal.ErrNotOwner) {
+	leaked := h.dropped.Load()
+	if h.settings.noExpiry && (leaked || !errors.Is(cause, renewal.ErrNotOwner)) {
 		h.client.janitor.expire(h.ref(false))
 	}
 	h.mu.Lock()
@@ -214,5 +232,8 @@ func ended(t *renewal.Term, cause error) {
 	h.mu.Unlock()
 	if !later {
 		tell(h.client.hooks.Lost, LostInfo{h.name, err})
+	}
+	if leaked {
+		tell(h.client.hooks.Leaked, LeakedInfo{h.name})
 	}
 }

@@ -21,14 +21,16 @@ type WaitInfo struct {
 }
 
 // List returns an iterator over the locks under the client's prefix that are held and that the
-// filter matches; the zero Filter matches all of them. It is the dry run of [Client.ResetAll], which
+// filter matches. The zero Filter matches all of them; with Filter.Name alone only those of holdfast's
+// own ids match, so to see all of some names set All as well. It is the dry run of [Client.ResetAll], which
 // with the same filter would reset what List yields. It changes nothing in Redis, and each range over
 // it looks anew.
 //
 // The locks come once each and in no order, as they are found: it looks at the names of all keys of
 // the database with SCAN, in batches, twice: for who waits, before the first lock, and then for the
 // locks. Owners are read in batches of at most 512, right before the first of a batch is yielded.
-// Those who wait are as their clients told in the last 5 s; waits of less than a second do not appear.
+// Those who wait are as their clients told in the last 5 s, which they do once a second: a wait of less
+// than a second may not appear, and one that has ended may for so long.
 // A lock that changes hands meanwhile appears with either owner; one that is taken or released
 // meanwhile may appear or not. Locks that are free do not, even if somebody waits for them.
 //
@@ -41,7 +43,7 @@ type WaitInfo struct {
 // way while it runs. After a body that closed the client or ended ctx comes that error.
 func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[LockInfo, error] {
 	return func(yield func(LockInfo, error) bool) {
-		err := f.check()
+		err := c.checkFilter(f)
 		if err == nil {
 			err = c.list(ctx, f, func(i LockInfo) bool { return yield(i, nil) })
 		}

@@ -29,7 +29,7 @@ func (m *Mutex) Name() string { return m.name }
 
 // Do waits for the lock, runs fn while holding it, and releases it. fn is never run without the
 // lock. The context that it gets ends when the lease is lost or ctx ends; its cause tells which, see
-// [Lease.Context]. fn must stop then: nobody else does it.
+// [Lease.Context]. fn must stop then: nobody else does it. [LeaseFrom] gives the lease itself.
 //
 // Do blocks as [Mutex.Lock] does, then as long as fn runs, then at most two operation limits of 2 s
 // for the release. It returns what fn returns, joined with an error that Is [ErrLost] if the lease
@@ -40,11 +40,18 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context) error) erro
 	if fn == nil {
 		return invalid("the function is nil: give one to run under the lock")
 	}
-	if !m.client.fns.enter() {
+	return m.client.hold(ctx, m.Lock, func(ctx context.Context, _ *Lease) error { return fn(ctx) })
+}
+
+// hold runs fn while it holds what take takes.
+func (c *Client) hold(ctx context.Context, take func(context.Context) (*Lease, error),
+	fn func(context.Context, *Lease) error,
+) error {
+	if !c.fns.enter() {
 		return ErrClosed
 	}
-	defer m.client.fns.leave()
-	lease, err := m.Lock(ctx)
+	defer c.fns.leave()
+	lease, err := take(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,7 +64,7 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context) error) erro
 	}()
 	inner, cancel := lease.Context(ctx)
 	defer cancel()
-	err = fn(inner)
+	err = fn(inner, lease)
 	unlocked = true
 	return errors.Join(err, lease.Unlock(ctx))
 }
@@ -66,8 +73,9 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context) error) erro
 // network error for a second one; at most for two operation limits of 2 s, and no longer than until
 // ctx ends. ctx does not bound the lease.
 //
-// If somebody holds the lock the error is a [*HeldError]. It Is [ErrUnknown] if Redis may have
-// granted the lock without our learning of it; that is cleaned up in the background. Any other
+// If somebody holds the lock the error is a [*HeldError], or Is [ErrAlreadyHeld] if it is held under the
+// id that MutexOptions.ID gives. It Is [ErrUnknown] if Redis may have granted the lock without our
+// learning of it; that is cleaned up in the background, or left to expire under a given id. Any other
 // error says what kept Redis from answering. No lease is held after an error.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
 	if err := m.enter(ctx); err != nil {
@@ -84,7 +92,8 @@ func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
 //
 // Once the client has reached Redis, Lock outlasts network errors, restarts and passing states of
 // Redis such as LOADING, until ctx ends; before that it returns them at once, as it always does
-// with what will not pass: a refused password or right, [ErrWrongType], [ErrClosed].
+// with what will not pass: a refused password or right, [ErrWrongType], [ErrAlreadyHeld],
+// [ErrTooManyWaiters], [ErrClosed].
 //
 // When ctx ends, the error Is ctx.Err() and context.Cause(ctx), and also carries the [*HeldError]
 // that Redis last answered and the errors met while waiting. It Is [ErrUnknown] if an acquire was
@@ -94,22 +103,43 @@ func (m *Mutex) Lock(ctx context.Context) (*Lease, error) {
 		return nil, err
 	}
 	defer m.client.calls.leave()
-	w := &wait{attempt: attempt{mutex: m, since: time.Now()}}
-	left := signal.Unknown
-	if !m.client.hub.Queued(m.name) {
-		lease, held, err := w.ask(ctx)
-		switch {
-		case lease != nil:
-			return lease, nil
-		case held != nil:
-			left = w.refused(held)
-		case w.hopeless(ctx, err):
+	return m.lock(ctx, attempt{mutex: m, since: time.Now()})
+}
+
+// lock asks, and waits while somebody else holds the lock.
+func (m *Mutex) lock(ctx context.Context, a attempt) (*Lease, error) {
+	w := &wait{attempt: a}
+	if m.client.hub.Queued(m.name) {
+		if err := w.alreadyHeld(ctx); err != nil {
 			return nil, w.end(ctx, err)
-		default:
-			w.note(err)
 		}
+		return w.inQueue(ctx)
 	}
-	return w.inQueue(ctx, left)
+	lease, held, err := w.ask(ctx)
+	switch {
+	case lease != nil:
+		return lease, nil
+	case held != nil:
+		w.held = held
+	case w.hopeless(ctx, err):
+		return nil, w.end(ctx, err)
+	default:
+		w.note(err)
+	}
+	return w.inQueue(ctx)
+}
+
+// alreadyHeld looks whether the lock is held under the id that the user gave, which the others in the
+// queue would find out only after it was released. What goes wrong with that does not matter.
+func (w *wait) alreadyHeld(ctx context.Context) error {
+	if w.given() == "" {
+		return nil
+	}
+	held, err := w.mutex.client.store.owner(ctx, w.mutex.name)
+	if err == nil && held != nil && held.owner == w.given() {
+		return ErrAlreadyHeld
+	}
+	return nil
 }
 
 func (m *Mutex) enter(ctx context.Context) error {
@@ -132,13 +162,17 @@ type wait struct {
 	met   []error    // errors on the way
 }
 
-// inQueue waits for the turn to ask, asks, and so on. left is how long the lock is still held.
-func (w *wait) inQueue(ctx context.Context, left time.Duration) (lease *Lease, err error) {
+// inQueue waits for the turn to ask, asks, and so on.
+func (w *wait) inQueue(ctx context.Context) (lease *Lease, err error) {
 	c := w.mutex.client
 	if !c.stats.wait(c.maxWaiters) {
 		return nil, w.end(ctx, w.tooMany())
 	}
 	defer func() { c.stats.waited(lease != nil) }()
+	left := signal.Unknown
+	if w.held != nil {
+		left = w.refused(w.held)
+	}
 	w.place, err = c.hub.Join(w.mutex.name, left)
 	if err != nil {
 		return nil, w.end(ctx, err)
@@ -166,7 +200,7 @@ func (w *wait) tooMany() error {
 	if w.held != nil {
 		err = errors.Join(err, w.held)
 	}
-	return err
+	return errors.Join(append([]error{err}, w.met...)...)
 }
 
 // persist asks until Redis answers.

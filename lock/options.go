@@ -2,6 +2,7 @@ package lock
 
 import (
 	"cmp"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,22 @@ type Options struct {
 	// is the key <prefix>lock:N. It must contain neither "lock:" nor "lock-". Default: none, which
 	// is what python-redis-lock uses.
 	Prefix string
+
+	// KeyFormat is how the key of a lock is made from its name, which stands for %s. With another format
+	// than that of python-redis-lock, programs that lock in another way share locks with holdfast, if they
+	// put a value there that only they know, with SET NX and a TTL: "%s" for redis-py, retools and
+	// bsm/redislock, whose key is the bare name. They push no signal when they release, so waiters here
+	// find the lock free by their timers and by looking once a second.
+	//
+	// If nothing stands before %s, and there is no Prefix, locks cannot be told from other keys: then
+	// [Client.ResetAll] and [Client.List] take only values that are a label and a ULID, and All is refused.
+	// A format, or a name in it, that makes a key beginning with "lock-" is refused, as are names that make
+	// one beginning with "lock:". Default: "lock:%s".
+	KeyFormat string
+
+	// SignalTTL is how long the signal of a release waits for a waiter: 1 s to 24 h. A waiter that takes
+	// longer to come asks anyway; python-redis-lock calls it signal_expire. Default: 1 s.
+	SignalTTL time.Duration
 
 	// Label says who holds a lock: printable ASCII, at most 512 bytes, without braces and not ending
 	// in a colon and a number. Give each deployed incarnation a label of its own, used by one process
@@ -46,8 +63,8 @@ type Options struct {
 	NoRenewal bool
 
 	// MaxHold is for how long a lease may be held, from the acquire on: 50 ms or more. Then it ends,
-	// its error Is [ErrMaxHold] and [ErrLost], and the key is left to expire. So a job that hangs does
-	// not keep its lock for ever. Default: no limit.
+	// its error Is [ErrMaxHold] and [ErrLost], and the key is left to expire with the TTL that it has then.
+	// So a job that hangs does not keep its lock for ever. Default: no limit.
 	MaxHold time.Duration
 
 	// HoldAtLeast is for how long nobody else gets the lock after Lock or TryLock returned, even if it
@@ -76,6 +93,29 @@ func (o *Options) prefix() string {
 		return ""
 	}
 	return o.Prefix
+}
+
+// defaultBefore is what stands before a lock's name in its key, unless a KeyFormat says otherwise.
+const defaultBefore = "lock:"
+
+func (o *Options) keyFormat() string {
+	if o == nil || o.KeyFormat == "" {
+		return defaultBefore + "%s"
+	}
+	return o.KeyFormat
+}
+
+// keyspace returns how things are called in Redis.
+func (o *Options) keyspace() keyspace {
+	before, after, _ := strings.Cut(o.keyFormat(), "%s")
+	return keyspace{prefix: o.prefix(), before: before, after: after}
+}
+
+func (o *Options) signalTTL() time.Duration {
+	if o == nil || o.SignalTTL == 0 {
+		return minSignalTTL
+	}
+	return o.SignalTTL
 }
 
 func (o *Options) label() string {
@@ -118,6 +158,12 @@ func (o *Options) check() error {
 	if err := checkPrefix(o.prefix()); err != nil {
 		return err
 	}
+	if err := checkKeyFormat(o.keyFormat()); err != nil {
+		return err
+	}
+	if ttl := o.signalTTL(); ttl < minSignalTTL || ttl > maxTTL {
+		return invalid("SignalTTL %v is out of range: give %v to %v", ttl, minSignalTTL, maxTTL)
+	}
 	if n := o.maxWaiters(); n < 0 {
 		return invalid("MaxWaiters %d is negative: give how many may wait, or 0 for no limit", n)
 	}
@@ -141,8 +187,8 @@ type MutexOptions struct {
 	// two leases of one id apart.
 	ID string
 
-	// KeepID has [Mutex.Adopt] leave the id as it is instead of putting a fresh one in its place. It does
-	// not go with NoFence, for the same reason.
+	// KeepID has [Mutex.Adopt] leave the id as it is instead of putting a fresh one in its place; see there
+	// what that costs. It does not go with NoFence, for the same reason.
 	KeepID bool
 }
 

@@ -18,8 +18,7 @@ import (
 // scripts.
 
 const (
-	signalTTL = "1000"      // milliseconds that a signal waits for a waiter
-	fenceTTL  = "604800000" // milliseconds that the last fencing token is kept: 7 days
+	fenceTTL = "604800000" // milliseconds that the last fencing token is kept: 7 days
 	// anyPTTL is what extend is told when whatever TTL the key has may stay.
 	anyPTTL = int64(1) << 52
 	// batchSize bounds the scripts that are sent together.
@@ -27,20 +26,22 @@ const (
 )
 
 // A keyspace knows what things are called in Redis.
-type keyspace struct{ prefix string }
+type keyspace struct {
+	prefix        string
+	before, after string // of a lock's name, in its key: the two parts of Options.KeyFormat
+}
 
-func (k keyspace) lock(name string) string   { return k.prefix + "lock:" + name }
+func (k keyspace) lock(name string) string   { return k.prefix + k.before + name + k.after }
 func (k keyspace) signal(name string) string { return k.prefix + "lock-signal:" + name }
 func (k keyspace) fence(name string) string  { return k.prefix + "lock-fence:" + name }
 
-// name returns the lock's name that is meant by the key of a lock or a signal.
+// name returns the name of the lock that a key is.
 func (k keyspace) name(key string) string {
-	key = strings.TrimPrefix(key, k.prefix)
-	if name, ok := strings.CutPrefix(key, "lock-signal:"); ok {
-		return name
-	}
-	return strings.TrimPrefix(key, "lock:")
+	return strings.TrimSuffix(strings.TrimPrefix(key, k.prefix+k.before), k.after)
 }
+
+// apart reports whether the keys of locks begin with something that tells them from other keys.
+func (k keyspace) apart() bool { return k.prefix+k.before != "" }
 
 // A store is the Redis of one client: what can be asked of it, as methods. Each blocks at most for
 // the operation limit, or until its context ends.
@@ -52,18 +53,22 @@ type store struct {
 	label    string
 	client   string // a ULID: host and pid are not unique
 
+	hints      hints
+	signalTTL  int64       // milliseconds that a signal waits for a waiter
 	loadExtend atomic.Bool // Redis does not know the extend script: send its text next time
 }
 
-func newStore(dial redisconn.DialFunc, prefix, label, client string) *store {
+func newStore(dial redisconn.DialFunc, o *Options, client string) *store {
+	label := o.label()
 	source := redisconn.NewSource(dial, "holdfast:"+strings.ReplaceAll(label, " ", "_"))
 	return &store{
-		keyspace: keyspace{prefix},
-		source:   source,
-		calls:    redisconn.NewLine(source),
-		renewals: redisconn.NewLine(source),
-		label:    label,
-		client:   client,
+		keyspace:  o.keyspace(),
+		source:    source,
+		calls:     redisconn.NewLine(source),
+		renewals:  redisconn.NewLine(source),
+		label:     label,
+		client:    client,
+		signalTTL: millis(o.signalTTL()),
 	}
 }
 
@@ -164,7 +169,7 @@ var errReply = errors.New("the reply is not what the script returns: is a proxy 
 // reset gives the lock up whoever holds it, and returns who did: nil for nobody.
 func (s *store) reset(ctx context.Context, name string) (*taken, error) {
 	keys := []string{s.lock(name), s.signal(name)}
-	reply, _, err := s.eval(ctx, limitFromNow(), &scripts.Reset, keys, signalTTL)
+	reply, _, err := s.eval(ctx, limitFromNow(), &scripts.Reset, keys, s.signalTTL)
 	if err != nil {
 		return nil, err
 	}
@@ -180,12 +185,13 @@ func (s *store) reset(ctx context.Context, name string) (*taken, error) {
 
 // repair puts a signal back that was taken and not used.
 func (s *store) repair(ctx context.Context, name string) error {
-	_, _, err := s.eval(ctx, limitFromNow(), &scripts.Repair, s.repairArgs(name).keys, signalTTL)
+	set := s.repairArgs(name)
+	_, _, err := s.eval(ctx, limitFromNow(), &scripts.Repair, set.keys, set.args...)
 	return err
 }
 
 func (s *store) repairArgs(name string) scriptArgs {
-	return scriptArgs{[]string{s.lock(name), s.signal(name)}, []any{signalTTL}}
+	return scriptArgs{[]string{s.lock(name), s.signal(name)}, []any{s.signalTTL}}
 }
 
 // repairAll is repair for several names; errors are left to the waiters' looks.

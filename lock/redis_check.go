@@ -23,6 +23,22 @@ const (
 
 var kinds = []string{kindLock, kindSignal, kindFence, kindInbox, kindWaiting}
 
+// key returns the key of a kind that belongs to a name.
+func (k keyspace) key(kind, name string) string {
+	if kind == kindLock {
+		return k.lock(name)
+	}
+	return k.prefix + kind + name
+}
+
+// pattern returns what the keys of a kind are like, in the words of Redis's access control.
+func (k keyspace) pattern(kind string) string {
+	if kind == kindLock {
+		return k.locks("").pattern
+	}
+	return escapeGlob(k.prefix+kind) + "*"
+}
+
 // tries are the commands that Check tries on a key of each kind.
 var tries = []string{
 	"DEL", "EXISTS", "GET", "HGETALL", "HSET", "LLEN", "LPUSH",
@@ -31,7 +47,7 @@ var tries = []string{
 
 // parameters are what Check asks CONFIG GET for.
 var parameters = []string{
-	"maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "min-replicas-to-write",
+	"maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "save", "min-replicas-to-write",
 	"timeout", "hz",
 }
 
@@ -64,22 +80,23 @@ func (s *store) time(ctx context.Context) (timeReply, error) {
 // answers are what Redis says of itself, and to commands that need no key. Each is a reply or an
 // error reply.
 type answers struct {
-	info, role    any
+	info          any
 	config        []any // in the order of parameters
 	eval, evalsha any
-	scan          any
+	set, scan     any
 }
 
 // noSuchScript is the SHA-1 sum of no script.
 var noSuchScript = strings.Repeat("0", 40)
 
-// ask sends everything that leaves no trace, in one round trip.
+// ask sends everything that leaves no trace, in one round trip. SET is there for the states in which
+// Redis refuses writes: some of them it does not mind in a script that has deleted something.
 func (s *store) ask(ctx context.Context, name string) (*answers, error) {
 	cmds := []redisconn.Command{
 		redisconn.Cmd("INFO"),
-		redisconn.Cmd("ROLE"),
 		redisconn.Cmd("EVAL", "return 1", 0),
 		redisconn.Cmd("EVALSHA", noSuchScript, 0),
+		redisconn.Cmd("SET", s.lock(name), "v", "XX"),
 		redisconn.Cmd("SCAN", "0", "MATCH", escapeGlob(s.lock(name)), "COUNT", 1, "TYPE", "string"),
 	}
 	own := len(cmds)
@@ -92,8 +109,17 @@ func (s *store) ask(ctx context.Context, name string) (*answers, error) {
 	}
 	r := call.Replies
 	return &answers{
-		info: r[0], role: r[1], eval: r[2], evalsha: r[3], scan: r[4], config: r[own:],
+		info: r[0], eval: r[1], evalsha: r[2], set: r[3], scan: r[4], config: r[own:],
 	}, nil
+}
+
+// role asks for the role only, and returns the reply or the error reply.
+func (s *store) role(ctx context.Context) (any, error) {
+	call := redisconn.NewCall(limitFromNow(), redisconn.Cmd("ROLE"))
+	if err := s.calls.Do(ctx, call); err != nil {
+		return nil, err
+	}
+	return call.Replies[0], nil
 }
 
 // probe tries commands on a key of each kind. Redis checks the keys of a script before it runs it,
@@ -109,7 +135,7 @@ func (s *store) probe(ctx context.Context, asked *answers, name string) (map[str
 	}
 	cmds := make([]redisconn.Command, len(kinds))
 	for i, kind := range kinds {
-		cmds[i] = script(text, &scripts.Probe, []string{s.prefix + kind + name}, args...)
+		cmds[i] = script(text, &scripts.Probe, []string{s.key(kind, name)}, args...)
 	}
 	call := redisconn.NewBatch(limitFromNow(), cmds)
 	if err := s.calls.Do(ctx, call); err != nil {
@@ -134,7 +160,7 @@ func (s *store) tryBlocking(ctx context.Context, kinds []string, name string) (n
 	if len(kinds) > 0 {
 		var args []any
 		for _, kind := range kinds {
-			args = append(args, s.prefix+kind+name)
+			args = append(args, s.key(kind, name))
 		}
 		cmds = append(cmds, redisconn.Command{Name: "BLPOP", Args: append(args, "0.1")})
 	}

@@ -1,8 +1,10 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -26,6 +28,7 @@ type acquisition struct {
 	noFence  bool
 	given    bool   // the id was chosen by the user: finding it there is no success
 	from     string // the id to take the lock over from; "" to take it if it is free
+	seize    bool   // take it whoever holds it
 }
 
 func (s *store) acquireArgs(a acquisition) scriptArgs {
@@ -34,6 +37,10 @@ func (s *store) acquireArgs(a acquisition) scriptArgs {
 		set.keys = append(set.keys, s.fence(a.name))
 	}
 	switch {
+	case a.seize && a.given:
+		set.args = append(set.args, "seize", "given")
+	case a.seize:
+		set.args = append(set.args, "seize")
 	case a.from != "":
 		set.args = append(set.args, "adopt", a.from)
 	case a.given:
@@ -75,7 +82,13 @@ type lockRef struct {
 	name, id string
 	fence    int64     // the lease's fencing token; 0 if it has none, or it is not known
 	keep     time.Time // until when nobody may have the lock; zero: it is free at once
+	noExpiry bool      // the lock does not expire by itself
+	pool     string    // whose waiters are to be woken, if it is a member's lock; else ""
+	member   string    // of the pool
 }
+
+// place returns the name under which others wait for the lock.
+func (r lockRef) place() string { return cmp.Or(r.pool, r.name) }
 
 // release gives the lock up if it is held as ref says, and reports whether it was.
 func (s *store) release(ctx context.Context, deadline time.Time, ref lockRef) (bool, error) {
@@ -101,8 +114,8 @@ func parseReleased(reply any) (bool, error) {
 }
 
 func (s *store) releaseArgs(ref lockRef) scriptArgs {
-	set := scriptArgs{[]string{s.lock(ref.name), s.signal(ref.name)}, []any{ref.id, signalTTL}}
-	if ref.fence == 0 && ref.keep.IsZero() {
+	set := scriptArgs{[]string{s.lock(ref.name), s.signal(ref.place())}, []any{ref.id, s.signalTTL}}
+	if ref.fence == 0 && ref.keep.IsZero() && ref.pool == "" {
 		return set
 	}
 	keep := int64(0)
@@ -112,7 +125,10 @@ func (s *store) releaseArgs(ref lockRef) scriptArgs {
 	set.args = append(set.args, keep)
 	if ref.fence != 0 {
 		set.keys = append(set.keys, s.fence(ref.name))
-		set.args = append(set.args, ref.fence)
+	}
+	set.args = append(set.args, ref.fence)
+	if ref.pool != "" {
+		set.args = append(set.args, ref.member)
 	}
 	return set
 }
@@ -148,14 +164,18 @@ type extended struct {
 type extension struct {
 	name, id string
 	fence    int64         // the lease's fencing token; 0 if it has none
-	ttl      time.Duration // NoExpiry: for ever
+	ttl      time.Duration // NoExpiry: for ever; 0: as it is
+	more     time.Duration // if not 0: instead of ttl, so much more than is left
 	longest  int64         // a PTTL of up to so many milliseconds stays
 }
 
 func (s *store) extendArgs(e extension) scriptArgs {
-	ttl := int64(-1)
-	if e.ttl != NoExpiry {
-		ttl = millis(e.ttl)
+	var ttl any = millis(e.ttl)
+	switch {
+	case e.more != 0:
+		ttl = fmt.Sprintf("+%d", millis(e.more))
+	case e.ttl == NoExpiry:
+		ttl = int64(-1)
 	}
 	set := scriptArgs{[]string{s.lock(e.name), s.signal(e.name)}, []any{e.id, ttl, e.longest}}
 	if e.fence != 0 {
@@ -226,11 +246,12 @@ func (s *store) expireAll(deadline time.Time, refs []lockRef) []error {
 	errs := make([]error, len(refs))
 	replies, err := s.evalAll(context.Background(), deadline, &scripts.Extend, sets)
 	for i := range refs {
-		errs[i] = err
-		if err == nil {
-			if refused, ok := replies[i].(redis.Error); ok {
-				errs[i] = refused
-			}
+		if errs[i] = err; err != nil {
+			continue
+		}
+		refused, ok := replies[i].(redis.Error)
+		if errs[i] = refused; !ok {
+			_, errs[i] = parseExtended(replies[i])
 		}
 	}
 	return errs

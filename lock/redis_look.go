@@ -65,7 +65,7 @@ type keysLike struct{ pattern, kind string }
 
 // locks are the locks whose names match a pattern of ours.
 func (k keyspace) locks(pattern string) keysLike {
-	return keysLike{escapeGlob(k.prefix) + "lock:" + namePattern(pattern), "string"}
+	return keysLike{escapeGlob(k.prefix+k.before) + namePattern(pattern) + escapeGlob(k.after), "string"}
 }
 
 // registers are the hashes that say for what clients wait.

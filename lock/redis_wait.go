@@ -211,6 +211,7 @@ func (c *waitConn) pop(limit time.Duration, args []any) (string, error) {
 	if !ok {
 		return "", errReply
 	}
+	c.hints.put(name, popped[1])
 	return name, nil
 }
 

@@ -56,7 +56,7 @@ func (c *Client) Reset(ctx context.Context, name string) (was Owner, held bool, 
 
 // call does something with a lock that may be done again after a network error.
 func (c *Client) call(ctx context.Context, op, name string, do func() error) error {
-	if err := checkName(name); err != nil {
+	if err := c.checkName(name); err != nil {
 		return err
 	}
 	if err := c.enter(ctx); err != nil {
@@ -99,7 +99,7 @@ func (c *Client) twice(ctx context.Context, do func() error) error {
 // client is closed, which makes the error [ErrClosed]. It Is [ErrInvalid] if the filter is not usable;
 // then nothing was sent. [Client.List] with the same filter is the dry run.
 func (c *Client) ResetAll(ctx context.Context, f Filter) ([]Owner, error) {
-	if err := f.check(); err != nil {
+	if err := c.checkFilter(f); err != nil {
 		return nil, err
 	}
 	if f.empty() {
@@ -115,6 +115,15 @@ func (c *Client) ResetAll(ctx context.Context, f Filter) ([]Owner, error) {
 		}
 	}
 	return reset, nil
+}
+
+// checkFilter refuses filters that this client can do nothing with.
+func (c *Client) checkFilter(f Filter) error {
+	if f.All && !c.store.apart() {
+		return invalid("the filter has All, and the KeyFormat does not tell locks from other keys:" +
+			" use another field, which matches only what holdfast wrote")
+	}
+	return f.check()
 }
 
 // matches returns the locks that the filter matches, in batches, each as it was right before. A lock
@@ -174,7 +183,9 @@ func (c *Client) matching(ctx context.Context, f Filter, keys []string) ([]Owner
 		if t == nil {
 			continue
 		}
-		if o := parseOwner(names[i], t.owner, t.pttl); f.match(o, now) {
+		o := parseOwner(names[i], t.owner, t.pttl)
+		ours := c.store.apart() || o.Label != "" // else any string may be there
+		if ours && f.match(o, now) {
 			matched = append(matched, o)
 		}
 	}
@@ -223,7 +234,8 @@ func firstOf(errs []error) error {
 // released and are only kept until their minimum is over (Options.HoldAtLeast): their holder ended
 // well, and a clean-up after others must not cut the minimum short.
 type Filter struct {
-	// Label matches the label of the owner, whole. With a label that only one process uses at a time
+	// Label matches the label of the owner, whole: of who took the lock, also if it was detached, or adopted
+	// with KeepID since. With a label that only one process uses at a time
 	// this is the clean-up of what its earlier incarnation left.
 	Label string
 

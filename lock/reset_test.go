@@ -142,8 +142,8 @@ func TestResetAll(t *testing.T) {
 		want   []string
 	}{
 		{"label", lock.Filter{Label: "importer"}, []string{"mine/1", "mine/2"}},
-		{"label and age", lock.Filter{Label: "importer", OlderThan: time.Minute}, []string{"mine/2"}},
-		{"age", lock.Filter{OlderThan: time.Minute}, []string{"mine/2", "reused"}},
+		{"label and age", lock.Filter{Label: "importer", OlderThan: 30 * time.Minute}, []string{"mine/2"}},
+		{"age", lock.Filter{OlderThan: 30 * time.Minute}, []string{"mine/2", "reused"}},
 		{"host", lock.Filter{Host: host}, []string{"alive", "dead", "reused"}},
 		{"dead here", lock.Filter{DeadHere: true, OnePIDNamespace: true}, []string{"dead", "reused"}},
 		{"name", lock.Filter{Name: "mine/*"}, []string{"mine/1", "mine/2"}},

@@ -86,6 +86,13 @@ func (c *counters) ended(lost bool) {
 	}
 }
 
+// lost counts a lease that turned out lost after it had ended otherwise.
+func (c *counters) lost() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now.Lost++
+}
+
 func (c *counters) renewed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -72,12 +72,13 @@ func (h *hold) unlocked(u *unlocking, err error) {
 func (h *hold) release(held bool, deadline time.Time) error {
 	s := h.client.store
 	doubt := false
-	ref := h.ref(held)
+	ref, began := h.ref(held), time.Now()
 	released, err := s.release(context.Background(), limitFromNow(), ref)
 	// A demoted master answers READONLY, and the line gives its connection up: the next one may be to
 	// the right server.
 	if broken(err) || refused(err) && redisconn.Classify(err) == redisconn.Moved {
 		doubt = sent(err)
+		began = time.Now()
 		again := limitFromNow()
 		if deadline.Before(again) {
 			again = deadline
@@ -85,8 +86,8 @@ func (h *hold) release(held bool, deadline time.Time) error {
 		h.client.stats.retried()
 		released, err = s.release(context.Background(), again, ref)
 	}
-	if !ref.keep.IsZero() && err == nil {
-		h.client.janitor.repair(ref)
+	if released {
+		h.client.janitor.repair(ref, time.Since(began))
 	}
 	return h.result(held, answer{released, doubt, err})
 }
@@ -94,7 +95,10 @@ func (h *hold) release(held bool, deadline time.Time) error {
 // ref returns how the lock is to be released: if its lease was held to the end, not before its minimum
 // is over.
 func (h *hold) ref(held bool) lockRef {
-	ref := lockRef{name: h.name, id: h.id, fence: h.fence}
+	ref := lockRef{
+		name: h.name, id: h.id, fence: h.fence, noExpiry: h.settings.noExpiry,
+		pool: h.pool, member: h.member,
+	}
 	if keep := h.since.Add(h.settings.atLeast); held && time.Until(keep) > 0 {
 		ref.keep = keep
 	}
@@ -112,8 +116,11 @@ type answer struct {
 // ended.
 func (h *hold) result(held bool, a answer) error {
 	err := a.err
-	retry := err != nil && (repeatable(err) || a.doubt)
-	h.tidy(h.ref(held), retry, a.doubt || h.twice)
+	retry := err != nil && (repeatable(err) || a.doubt || errors.Is(err, errReply))
+	h.tidy(h.ref(held), retry, a.doubt)
+	if err != nil && !retry && h.settings.noExpiry {
+		h.client.janitor.expire(h.ref(false)) // else it would be held for ever
+	}
 	switch {
 	case !held:
 		return h.notHeld(lost(h.name, h.term.Err()))
@@ -121,23 +128,41 @@ func (h *hold) result(held bool, a answer) error {
 		return fmt.Errorf("lock: unlock %q: %w; it is tried again in the background: %w",
 			h.name, ErrUnknown, err)
 	case err != nil && redisconn.HasCode(err, "WRONGTYPE"):
-		return h.notHeld(&LostError{h.name, explain("unlock", h.name, err)})
+		return h.foundLost(explain("unlock", h.name, err))
 	case err != nil:
 		return explain("unlock", h.name, err)
 	case a.released || a.doubt: // it was ours at the first attempt, so that was the one that did it
 		return nil
 	}
-	return h.notHeld(&LostError{h.name, errGone})
+	return h.foundLost(errGone)
+}
+
+// foundLost takes note that the release found the lock lost, which Hooks.Lost has not been told yet,
+// and returns what Unlock says.
+func (h *hold) foundLost(cause error) error {
+	err := &LostError{h.name, cause}
+	h.mu.Lock()
+	h.unlock.lost = err
+	h.mu.Unlock()
+	h.client.stats.lost()
+	return h.notHeld(err)
+}
+
+// mayBeOvertaken reports whether an earlier acquire of the lease's id may be executed yet. Its
+// connection was closed before the repeat, which then was granted, so that happens within an operation
+// limit or never.
+func (h *hold) mayBeOvertaken(now time.Time) bool {
+	return h.twice && now.Sub(h.since) < operationLimit
 }
 
 // tidy has the lock released in the background: until Redis answers (retry), and once more after an
-// operation limit (late), because what is under way on a connection that was closed is executed
-// within that, or never.
-func (h *hold) tidy(ref lockRef, retry, late bool) {
-	if !retry && !late {
+// operation limit if an earlier release (doubt) or acquire may be executed yet.
+func (h *hold) tidy(ref lockRef, retry, doubt bool) {
+	now := time.Now()
+	overtaken := h.mayBeOvertaken(now)
+	if !retry && !doubt && !overtaken {
 		return
 	}
-	now := time.Now()
 	until := now.Add(time.Duration(h.longest.Load()) + operationLimit)
 	if h.settings.noExpiry {
 		until = now.Add(forEver)
@@ -145,8 +170,8 @@ func (h *hold) tidy(ref lockRef, retry, late bool) {
 	if retry {
 		h.client.janitor.add(ref, now.Add(retryEvery), until)
 	}
-	if late {
-		if h.twice {
+	if doubt || overtaken {
+		if overtaken {
 			ref.fence = 0 // an acquire that is executed now draws a later token for this very id
 		}
 		h.client.janitor.add(ref, now.Add(operationLimit), until)

@@ -14,6 +14,8 @@ const (
 	maxName = 512
 	minTTL  = 50 * time.Millisecond
 	maxTTL  = 24 * time.Hour
+	// minSignalTTL is what python-redis-lock gives its signals.
+	minSignalTTL = time.Second
 	// minMargin is what a timer may be late on a busy machine.
 	minMargin = 10 * time.Millisecond
 )
@@ -79,6 +81,22 @@ func checkPrefix(prefix string) error {
 	}
 	if err := checkName(prefix); err != nil {
 		return invalid("the prefix is no better than a bad name: %w", err)
+	}
+	return nil
+}
+
+// checkKeyFormat refuses formats that make no keys, or keys that are holdfast's own already.
+func checkKeyFormat(format string) error {
+	before, after, ok := strings.Cut(format, "%s")
+	switch {
+	case !ok || strings.Contains(before+after, "%"):
+		return invalid("the KeyFormat %.40q must have %%s once, for the name, and no other %%", format)
+	case strings.HasPrefix(before, "lock-"):
+		return invalid("the KeyFormat %.40q begins with \"lock-\", as holdfast's own keys do: choose another",
+			format)
+	}
+	if err := checkName(format); err != nil {
+		return invalid("the KeyFormat is no better than a bad name: %w", err)
 	}
 	return nil
 }

@@ -17,13 +17,15 @@
 // minutes pass in no time: start the server inside the bubble. There is no other way to let time
 // pass: a server whose clock ran ahead of the client's would only show a fault of the test.
 //
-// In a bubble unlock every lease before the bubble ends, lost ones too, as Do does and a deferred
-// Unlock: the garbage collector, which ends the leases that a program drops, is outside of every
-// bubble, and the runtime does not let it touch what is in one.
+// A lease that the program drops without Unlock ends in a bubble as it does elsewhere: at its next
+// renewal after the garbage collector has found it, which runtime.GC makes soon, or else when its time
+// is up or its client is closed.
 //
 // # What it is not
 //
 // The server is miniredis, which does what the locks need of Redis but is not Redis: it lets waiters
 // of different clients in without any order, has no ACLs, and is slow with thousands of keys that
 // expire. Test what depends on these on a real one.
+//
+// Programs that are to run without a Redis, rather than tests, have package embedded.
 package locktest

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
 	"github.com/oklog/ulid/v2"
 
 	"github.com/holdfast-go/holdfast/lock"
@@ -17,7 +16,7 @@ import (
 // its Deadline. Its context ends with it; Lease.Err and context.Cause are a *lock.LostError. If the
 // holder releases it before, Unlock says lock.ErrNotHeld. Who waits for the lock has it within a
 // second, and may work beside the holder until that is told: this is what fencing tokens are for.
-func (s *Server) Expire(name string) { s.redis.Del(s.Prefix + "lock:" + name) }
+func (s *Server) Expire(name string) { s.redis.Delete(s.Prefix + "lock:" + name) }
 
 // Steal gives the lock of this name to another owner, which calls itself "thief", for the TTL, or
 // until giveBack is called: as if somebody had reset it and taken it next. A TTL of lock.NoExpiry is
@@ -48,20 +47,7 @@ func (s *Server) Steal(name string, ttl time.Duration) (giveBack func()) {
 // sixth of the TTL if that is less: with up to a third of that as the delay all goes well. With more
 // no renewal is confirmed, and a lease ends at its Deadline, before anybody else can get the lock. The
 // error of a call that was given up Is lock.ErrUnknown if Redis may have done what was asked.
-func (s *Server) Delay(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.delay = max(d, 0)
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// slowness returns the delay, and a channel that is closed when it is set.
-func (s *Server) slowness() (time.Duration, <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.delay, s.changed
-}
+func (s *Server) Delay(d time.Duration) { s.redis.Delay(d) }
 
 // Down makes Redis unreachable until [Server.Up]: connections break, with what was under way on
 // them, and new ones are refused. It keeps its memory, and its clock goes on: keys expire.
@@ -70,21 +56,11 @@ func (s *Server) slowness() (time.Duration, <-chan struct{}) {
 // with a *lock.LostError that carries the last error met, before its key expires. Lock of a client
 // that has reached the server before waits for its return; one that never has, and every TryLock, get
 // the error.
-func (s *Server) Down() {
-	s.mu.Lock()
-	s.down = true
-	wires := s.wiresLocked()
-	s.mu.Unlock()
-	cut(wires)
-}
+func (s *Server) Down() { s.redis.Down() }
 
 // Up makes Redis reachable again after [Server.Down]. Leases that have not ended are renewed, and
 // waiters go on waiting.
-func (s *Server) Up() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.down = false
-}
+func (s *Server) Up() { s.redis.Up() }
 
 // steal takes KEYS lock, lock-fence and ARGV id, TTL in ms (0: none), time in µs.
 const steal = `
@@ -102,19 +78,9 @@ redis.call('LPUSH', KEYS[2], '1')
 redis.call('PEXPIRE', KEYS[2], 1000)`
 
 // eval runs a script with two keys, past all faults.
-func (s *Server) eval(script string, key1, key2 string, args ...any) {
+func (s *Server) eval(script, key1, key2 string, args ...any) {
 	s.t.Helper()
-	if !s.enter() {
-		return
-	}
-	defer s.pumps.Done()
-	conn, err := s.redis.Dial()
-	if err != nil {
-		s.t.Fatalf("locktest: %v", err)
-	}
-	c := redis.NewConn(conn, 0, 0)
-	defer c.Close()
-	if _, err := c.Do("EVAL", append([]any{script, 2, key1, key2}, args...)...); err != nil {
+	if err := s.redis.Eval(script, []string{key1, key2}, args...); err != nil {
 		s.t.Fatalf("locktest: %v", err)
 	}
 }

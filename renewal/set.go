@@ -130,11 +130,12 @@ func (s *Set) Terms() []*Term {
 }
 
 // Close ends every live term with cause, nil being [ErrClosed], and stops the set; Add fails from
-// then on. It waits until a batch that is under way is over, so at most for the limit of an attempt
-// and for the functions of the [Options]. After it returned nothing is written any more and neither
-// Renewed nor Failed is called. Every further Close only waits. Close must not be called by a
-// function of the Options or by the ExtendFunc.
-func (s *Set) Close(cause error) {
+// then on. It returns the terms that it ended, each of which was live until then. It waits until a batch
+// that is under way is over, so at most for the limit of an attempt and for the functions of the
+// [Options]. After it returned nothing is written any more and neither Renewed nor Failed is called.
+// Every further Close only waits, and returns nothing. Close must not be called by a function of the
+// Options or by the ExtendFunc.
+func (s *Set) Close(cause error) []*Term {
 	if cause == nil {
 		cause = ErrClosed
 	}
@@ -143,6 +144,11 @@ func (s *Set) Close(cause error) {
 	if done != nil {
 		await(done)
 	}
+	terms := make([]*Term, len(events))
+	for i, e := range events {
+		terms[i] = e.term
+	}
+	return terms
 }
 
 // shut ends all terms and tells run to end. It returns what is to be reported, and run's done.

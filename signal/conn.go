@@ -170,14 +170,17 @@ func (c *conn) collect() (names []string, look Look) {
 	return names, look
 }
 
-// lookLocked returns a look at all names.
+// lookLocked returns a look at all names. The first one of a connection leaves the register of who
+// waits alone: most waits are over before the second, and would stay there for longer than they took.
 func (c *conn) lookLocked() Look {
-	var look Look
+	look := Look{full: true}
+	var waiters []int
 	for name, e := range c.names {
 		look.Names = append(look.Names, name)
-		look.Waiters = append(look.Waiters, e.queue.Len())
+		waiters = append(waiters, e.queue.Len())
 	}
-	if len(look.Names) > 0 {
+	if len(look.Names) > 0 && !c.nextLook.IsZero() {
+		look.Waiters = waiters
 		c.register.enterLocked(&look)
 	}
 	return look
@@ -204,7 +207,7 @@ func (c *conn) look(l Look) error {
 			e.learnLocked(left[i], asked, now)
 		}
 	}
-	if l.Waiters != nil {
+	if l.full {
 		c.nextLook = asked.Add(lookEvery)
 	}
 	return nil

@@ -69,8 +69,13 @@ func TestReconnecting(t *testing.T) {
 		s.failing(nil)
 		time.Sleep(300 * ms)
 		looks := s.lastLooks()
-		if len(looks) != 1 || len(looks[0].Names) != 3 || looks[0].Waiters == nil {
-			t.Errorf("looks after the reconnection: %+v, want one full one", looks)
+		if len(looks) != 1 || len(looks[0].Names) != 3 || looks[0].Waiters != nil {
+			t.Errorf("looks after the reconnection: %+v, want one at all, without telling who waits", looks)
+		}
+		time.Sleep(time.Second)
+		looks = s.lastLooks()
+		if len(looks) == 0 || looks[len(looks)-1].Waiters == nil {
+			t.Errorf("looks a second later: %+v, want one that tells who waits", looks)
 		}
 		leaveAll(all)
 	})

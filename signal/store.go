@@ -59,4 +59,6 @@ type Look struct {
 	Waiters []int    // how many wait for each of Names
 	Gone    []string // names of the last look for which nobody waits any more
 	Anew    bool     // the register is to be begun anew
+
+	full bool // all names of the connection are looked at
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -31,11 +30,18 @@ func run(ctx context.Context) error {
 	fmt.Println("Redis:", redis.About)
 
 	// An importer holds two locks, and another program waits for one of them, twice.
-	importer, err := hold(ctx, redis, "importer", "import:orders", "import:customers")
+	importer, err := lock.Open(redis.URL, &lock.Options{Prefix: redis.Prefix, Label: "importer"})
 	if err != nil {
 		return err
 	}
 	defer importer.Close()
+	for _, name := range []string{"import:orders", "import:customers"} {
+		lease, err := importer.Mutex(name).TryLock(ctx)
+		if err != nil {
+			return err
+		}
+		defer lease.Unlock(ctx)
+	}
 	web, err := lock.Open(redis.URL, &lock.Options{Prefix: redis.Prefix, Label: "web/blue"})
 	if err != nil {
 		return err
@@ -60,20 +66,6 @@ func run(ctx context.Context) error {
 		return err
 	}
 	return dryRun(ctx, ops, lock.Filter{Label: "importer", Name: "*:customers"})
-}
-
-// hold returns a client that holds these locks.
-func hold(ctx context.Context, redis *anyredis.Redis, label string, names ...string) (*lock.Client, error) {
-	client, err := lock.Open(redis.URL, &lock.Options{Prefix: redis.Prefix, Label: label})
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if _, err := client.Mutex(name).TryLock(ctx); err != nil {
-			return nil, errors.Join(err, client.Close())
-		}
-	}
-	return client, nil
 }
 
 // show prints the locks that the filter matches as a table.

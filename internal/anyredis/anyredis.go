@@ -19,9 +19,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/holdfast-go/holdfast/internal/inmemory"
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 )
 
@@ -87,8 +87,7 @@ func (r *Redis) foreign(ctx context.Context) error {
 
 // embedded starts a server inside this process.
 func (r *Redis) embedded(why error) error {
-	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true)
+	m := inmemory.Miniredis()
 	if err := m.Start(); err != nil {
 		return fmt.Errorf("no embedded Redis: %w", err)
 	}

@@ -2,7 +2,8 @@
 // that it is to work with: [Run].
 //
 // Its checks use the public API, and plain commands to play somebody else. They wait for events, with
-// TTLs of half a second or so, and share a server: each has names of its own.
+// TTLs of a second or more, and share a server: each has names of its own. Those that disturb others
+// run alone.
 package contract
 
 import (
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gomodule/redigo/redis"
 
@@ -23,6 +25,8 @@ type Backend struct {
 	Client func(t testing.TB, o *lock.Options) *lock.Client
 	// Do sends a command as somebody else would. An error ends the test.
 	Do func(t testing.TB, command string, args ...any) any
+	// Hang has the server answer nobody for d. It does not block. Nil: CLIENT PAUSE does it.
+	Hang func(t testing.TB, d time.Duration)
 	// Lacks says what the server cannot do, and why: the checks that need it are skipped.
 	Lacks map[Capability]string
 }
@@ -30,8 +34,17 @@ type Backend struct {
 // A Capability is something that a server can lack.
 type Capability string
 
-// ClientList is that CLIENT LIST tells of the connections that there are.
-const ClientList Capability = "CLIENT LIST"
+const (
+	// Blocking is that waiters are woken by BLPOP. A server that turns out to lack it without saying
+	// so fails every check in which somebody waits.
+	Blocking Capability = "BLPOP"
+	// ClientList is that CLIENT LIST tells of the connections that there are, and CLIENT KILL ends one.
+	ClientList Capability = "CLIENT LIST"
+	// Hanging is that the server can be made to answer nobody for a while.
+	Hanging Capability = "CLIENT PAUSE"
+	// Reconfiguring is that CONFIG SET may change the server, which is nobody else's then.
+	Reconfiguring Capability = "CONFIG SET"
+)
 
 // A check is one promise, held against a server.
 type check struct {
@@ -46,7 +59,8 @@ type check struct {
 const atOnce = 8
 
 // Run holds the API against a server: each promise is a subtest. Nothing of it is left there but keys
-// that expire within seconds.
+// that expire within seconds. Meanwhile the server forgets its scripts, and hangs for some seconds if it
+// does not lack that.
 func Run(t *testing.T, b Backend) {
 	t.Helper()
 	mark := "contract-" + strings.ToLower(rand.Text()[:10])
@@ -86,7 +100,8 @@ func Run(t *testing.T, b Backend) {
 func all() []check {
 	var checks []check
 	for _, part := range [][]check{
-		taking, waiting, holding, ending, looking, watching, bounding, handing,
+		taking, naming, waiting, waking, holding, lengthening, ending, looking, watching, bounding,
+		handing, forcing, failing, sparing,
 	} {
 		checks = append(checks, part...)
 	}

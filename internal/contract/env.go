@@ -27,10 +27,26 @@ const (
 // name returns a lock's name of this check's own.
 func (e *env) name(part string) string { return e.mark + "/" + part }
 
-// client returns a client; nil options are the defaults.
+// lacks reports whether the server cannot do something.
+func (e *env) lacks(c Capability) bool {
+	_, lacks := e.backend.Lacks[c]
+	return lacks
+}
+
+// client returns a client; nil options are the defaults. A waiter that does not block in Redis gets its
+// lock all the same, so it is the hook that shows it.
 func (e *env) client(o *lock.Options) *lock.Client {
 	e.Helper()
-	return e.backend.Client(e.T, o)
+	var all lock.Options
+	if o != nil {
+		all = *o
+	}
+	if !e.lacks(Blocking) {
+		all.Hooks = lock.JoinHooks(all.Hooks, lock.Hooks{Degraded: func(i lock.DegradedInfo) {
+			e.Errorf("waiting is degraded, and the server is not said to lack %s: %v", Blocking, i.Err)
+		}})
+	}
+	return e.backend.Client(e.T, &all)
 }
 
 // labelled returns a client that owners' ids call so.

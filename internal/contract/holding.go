@@ -15,8 +15,6 @@ var holding = []check{
 	{name: "unlock repeatedly and at once", run: unlockOften},
 	{name: "unlock of a lost lease", run: unlockLost},
 	{name: "context", run: leaseContext},
-	{name: "extend", run: extend},
-	{name: "extend what has ended", run: extendEnded},
 	{name: "renewal", run: renewal},
 	{name: "no renewal", run: noRenewal},
 	{name: "lost to nobody", run: lostToNobody},
@@ -80,52 +78,6 @@ func leaseContext(e *env) {
 	if cause := context.Cause(second); cause != lock.ErrReleased {
 		e.Errorf("cause %v", cause)
 	}
-}
-
-func extend(e *env) {
-	name := e.name("job")
-	lease := e.take(e.client(nil).Mutex(name))
-	defer e.release(lease)
-	for _, step := range []struct{ ttl, key time.Duration }{
-		{time.Minute, time.Minute},
-		{10 * time.Second, time.Minute}, // the key only runs down to it
-		{2 * time.Minute, 2 * time.Minute},
-	} {
-		before := time.Now()
-		if err := lease.Extend(e.soon(), step.ttl); err != nil {
-			e.Fatalf("Extend(%v): %v", step.ttl, err)
-		}
-		if until := lease.Deadline(); until.Before(before.Add(step.ttl*9/10)) ||
-			until.After(time.Now().Add(step.ttl)) {
-			e.Errorf("after Extend(%v) the lease ends in %v", step.ttl, time.Until(until))
-		}
-		left := time.Duration(e.number("PTTL", "lock:"+name)) * time.Millisecond
-		if left > step.key || left < step.key-limit {
-			e.Errorf("after Extend(%v) the key has %v left", step.ttl, left)
-		}
-	}
-	for _, ttl := range []time.Duration{0, -time.Second, time.Millisecond, 25 * time.Hour} {
-		e.is("Extend to "+ttl.String(), lease.Extend(e.soon(), ttl), lock.ErrInvalid)
-	}
-	if !lease.Valid() {
-		e.Errorf("an extend that was refused ended the lease: %v", lease.Err())
-	}
-}
-
-func extendEnded(e *env) {
-	name := e.name("job")
-	m := e.client(nil).Mutex(name)
-	lease := e.take(m)
-	e.do("DEL", "lock:"+name)
-	for range 2 {
-		e.is("Extend of a lost lease", lease.Extend(e.soon(), time.Minute), lock.ErrLost)
-	}
-	e.is("Err", lease.Err(), lock.ErrLost)
-	e.free(name)
-	_ = lease.Unlock(e.soon())
-	lease = e.take(m)
-	e.release(lease)
-	e.is("Extend after Unlock", lease.Extend(e.soon(), time.Minute), lock.ErrReleased)
 }
 
 // A lease that is renewed outlives several of its TTLs.

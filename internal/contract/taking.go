@@ -15,8 +15,7 @@ var taking = []check{
 	{name: "held", run: held},
 	{name: "fencing tokens grow", run: fences},
 	{name: "what is no lock", run: wrongType},
-	{name: "bad names", run: badNames},
-	{name: "prefix", run: prefix},
+	{name: "no options", run: noOptions},
 }
 
 func takeAndRelease(e *env) {
@@ -49,6 +48,12 @@ func takeAndRelease(e *env) {
 	}
 	e.free(name)
 	e.release(e.take(m))
+}
+
+func noOptions(e *env) {
+	name := e.name("job")
+	e.release(e.take(e.backend.Client(e.T, nil).Mutex(name)))
+	e.free(name)
 }
 
 func held(e *env) {
@@ -121,31 +126,6 @@ func wrongType(e *env) {
 		e.Error("what is no lock was touched")
 	}
 	e.do("DEL", "lock:"+name)
-}
-
-func badNames(e *env) {
-	c := e.client(nil)
-	for _, name := range []string{"", "a\x00b", "\xff"} {
-		_, err := c.Mutex(name).TryLock(e.soon())
-		e.is("TryLock of "+name, err, lock.ErrInvalid)
-	}
-	odd := e.name("äöü [*] {tag} \\ \"quoted\" lock:x")
-	e.release(e.take(c.Mutex(odd)))
-}
-
-// Two prefixes are two spaces of names.
-func prefix(e *env) {
-	name := e.name("job")
-	plain := e.take(e.client(nil).Mutex(name))
-	own := e.take(e.client(&lock.Options{Prefix: "app:"}).Mutex(name))
-	if e.number("EXISTS", "app:lock:"+name, "lock:"+name) != 2 {
-		e.Error("the keys are not where they should be")
-	}
-	e.release(own)
-	if !plain.Valid() || e.number("EXISTS", "lock:"+name) != 1 {
-		e.Error("one of another prefix was released")
-	}
-	e.release(plain)
 }
 
 // Whatever comes first after Redis lost its scripts works, renewals too.

@@ -1,9 +1,6 @@
 package contract
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -12,7 +9,6 @@ import (
 var watching = []check{
 	{name: "stats", run: stats},
 	{name: "check", run: checkServer},
-	{name: "connections", needs: ClientList, run: connections},
 }
 
 // queued waits until so many calls wait for locks in a client.
@@ -65,42 +61,4 @@ func checkServer(e *env) {
 	if err != nil || len(findings) == 0 {
 		e.Errorf("Check: %v, %v", findings, err)
 	}
-}
-
-// A client has one connection for calls, one for renewals and one for waiting, whatever it does, all
-// named after it, and none after Close.
-func connections(e *env) {
-	c := e.client(&lock.Options{TTL: short, Label: e.mark + " x"})
-	var leases []*lock.Lease
-	for i := range 20 {
-		leases = append(leases, e.take(c.Mutex(e.name(strconv.Itoa(i)))))
-	}
-	done := make(chan got, 20)
-	for i := range 20 {
-		go func() {
-			lease, err := c.Mutex(e.name(strconv.Itoa(i))).Lock(e.soon())
-			done <- got{lease, err}
-		}()
-	}
-	e.queued(c, 20)
-	named := func() int { return strings.Count(e.clients(), " name=holdfast:"+e.mark+"_x ") }
-	redistest.Until(e, "there are three connections", func() bool { return named() == 3 })
-	for _, lease := range leases {
-		e.release(lease)
-	}
-	for range 20 {
-		e.release(e.leased(done))
-	}
-	if n := named(); n > 3 {
-		e.Errorf("%d connections", n)
-	}
-	_ = c.Close()
-	redistest.Until(e, "Redis has seen that they are closed", func() bool { return named() == 0 })
-}
-
-// clients returns what the server knows of its connections.
-func (e *env) clients() string {
-	e.Helper()
-	list, _ := e.do("CLIENT", "LIST").([]byte)
-	return string(list)
 }

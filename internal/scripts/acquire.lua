@@ -1,5 +1,5 @@
 -- acquire takes the lock if it is free, and tells who holds it if it is not. It can also take it over
--- from a given id.
+-- from a given id, or from whoever holds it.
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the fence; left out if no fencing token is wanted
@@ -7,8 +7,10 @@
 -- ARGV[2]  the TTL in milliseconds
 -- ARGV[3]  the fence's TTL in milliseconds; only with KEYS[2]
 -- ARGV[4]  left out; or 'given': the id was chosen by the user, so finding it there is no success;
---          or 'adopt': take the lock over from whoever holds it under the id ARGV[5], and only then
--- ARGV[5]  the id to take over from, which may be ARGV[1]; only with 'adopt'
+--          or 'adopt': take the lock over from whoever holds it under the id ARGV[5], and only then;
+--          or 'seize': take the lock whoever holds it
+-- ARGV[5]  with 'adopt': the id to take over from, which may be ARGV[1]
+--          with 'seize': 'given', as above; else left out
 --
 -- Returns the fencing token as text ('0' without KEYS[2]) when the lock is ours now, or was already
 -- under this very id (the repeat of an attempt whose reply was lost: its TTL is brought back to
@@ -18,8 +20,8 @@
 --
 -- All checks stand before the first write, and the fence is written before the lock: an error
 -- after the lock's SET would leave a lock that nobody holds. Tokens are put together and compared
--- as text, which is exact and quicker than numbers. Before a takeover is refused, a write that
--- changes nothing, to whatever the lock is, makes a replica answer READONLY instead of what it last
+-- as text, which is exact and quicker than numbers. Before a takeover or a given id that is there is
+-- refused, a write that changes nothing, to whatever the lock is, makes a replica answer READONLY instead of what it last
 -- heard.
 local call, mode = redis.pcall, ARGV[4]
 local owner = call('GET', KEYS[1])
@@ -29,12 +31,13 @@ if owner then
   pttl = call('PTTL', KEYS[1])
   if type(pttl) == 'table' then return pttl end
 end
-if mode == 'adopt' and owner ~= ARGV[1] and owner ~= ARGV[5] then
+if mode == 'adopt' and owner ~= ARGV[1] and owner ~= ARGV[5] or mode == 'given' and owner == ARGV[1] then
   local wrote = call('LREM', KEYS[1], 0, '')
   if type(wrote) == 'table' and not string.find(wrote.err, 'WRONGTYPE', 1, true) then return wrote end
   if not owner then return {} end
 end
-if mode == 'adopt' and owner == ARGV[5] then
+if mode == 'adopt' and owner == ARGV[5] or
+    mode == 'seize' and (owner ~= ARGV[1] or ARGV[5] == 'given') then
   owner = nil -- to be overwritten, as if it were free
 elseif owner and (owner ~= ARGV[1] or mode == 'given') then
   return {string.sub(owner, 1, 1025), pttl}

@@ -5,7 +5,8 @@
 -- KEYS[2]  the signal
 -- KEYS[3]  the fence; left out if the lease has no fencing token
 -- ARGV[1]  the owner id
--- ARGV[2]  the TTL in milliseconds; -1: none, the lock is to stay for ever
+-- ARGV[2]  the TTL in milliseconds; +n: n more than is left; 0: as it is, only say whether it is ours;
+--          -1: none, the lock is to stay for ever
 -- ARGV[3]  the longest TTL that may stay, in milliseconds
 -- ARGV[4]  the lease's fencing token; only with KEYS[3]
 --
@@ -43,6 +44,13 @@ end
 local pttl = call('PTTL', KEYS[1])
 if type(pttl) == 'table' then return pttl end
 local ttl = tonumber(ARGV[2])
+if ttl == 0 then return master() or {1, pttl} end
+if string.sub(ARGV[2], 1, 1) == '+' then
+  ttl = math.max(pttl, 0) + ttl
+  local moved = call('PEXPIRE', KEYS[1], string.format('%.0f', ttl))
+  if type(moved) == 'table' then return moved end
+  return {1, ttl}
+end
 if ttl < 0 then
   if pttl < 0 then return master() or {1, -1} end
   local kept = call('PERSIST', KEYS[1])

@@ -166,6 +166,107 @@ func TestExtendForEver(t *testing.T) {
 	})
 }
 
+func TestSeize(t *testing.T) {
+	t.Parallel()
+	keys := []string{theLock, theFence}
+	args := []any{"me", 30_000, fenceTTL, "seize"}
+	given := []any{"me", 30_000, fenceTTL, "seize", "given"}
+	token := text(clock{}, ms(fenceTTL))
+
+	onBoth(t, Acquire, []test{
+		{
+			name: "free", keys: keys, args: args,
+			want: clock{}, after: lock("me", ms(30_000)).and(theFence, token),
+		},
+		{
+			name: "taken", keys: keys, args: args,
+			given: []command{{"SET", theLock, "you", "PX", 90_000}, {"SET", theFence, "7"}},
+			want:  clock{}, after: lock("me", ms(30_000)).and(theFence, token),
+		},
+		{
+			name: "taken without expiry", keys: keys, args: args,
+			given: []command{{"SET", theLock, "you"}},
+			want:  clock{}, after: lock("me", ms(30_000)).and(theFence, token),
+		},
+		{
+			name: "again", keys: keys, args: args,
+			given: []command{{"SET", theLock, "me", "PX", 10_000}, {"SET", theFence, "7"}},
+			want:  "7", after: lock("me", ms(30_000)).and(theFence, text("7", forever)),
+		},
+		{
+			name: "our given id is there", keys: keys, args: given,
+			given: []command{{"SET", theLock, "me", "PX", 10_000}, {"SET", theFence, "7"}},
+			want:  clock{}, after: lock("me", ms(30_000)).and(theFence, token),
+		},
+		{
+			name: "foreign fence", keys: keys, args: args,
+			given: []command{{"SET", theLock, "you"}, {"RPUSH", theFence, "x"}},
+			want:  fails("WRONGTYPE"),
+			after: lock("you", forever).and(theFence, list(forever, "x")),
+		},
+		{
+			name: "lock of a wrong type", keys: keys, args: args,
+			given: []command{{"RPUSH", theLock, "x"}},
+			want:  fails("WRONGTYPE"), after: state{theLock: list(forever, "x")},
+		},
+	})
+}
+
+func TestExtendBy(t *testing.T) {
+	t.Parallel()
+	keys := []string{theLock, theSignal}
+	args := []any{"me", "+30000", 60_000}
+
+	onBoth(t, Extend, []test{
+		{
+			name: "ours", keys: keys, args: args,
+			given: []command{{"SET", theLock, "me", "PX", 10_000}},
+			want:  []any{1, ms(40_000)}, after: lock("me", ms(40_000)),
+		},
+		{
+			name: "beyond the longest", keys: keys, args: args,
+			given: []command{{"SET", theLock, "me", "PX", 90_000}},
+			want:  []any{1, ms(120_000)}, after: lock("me", ms(120_000)),
+		},
+		{
+			name: "without expiry", keys: keys, args: args,
+			given: []command{{"SET", theLock, "me"}},
+			want:  []any{1, 30_000}, after: lock("me", ms(30_000)),
+		},
+		{name: "free", keys: keys, args: args, want: []any{0, nil}, after: state{}},
+		{
+			name: "taken by another", keys: keys, args: args,
+			given: []command{{"SET", theLock, "you", "PX", 10_000}},
+			want:  []any{0, "you"}, after: lock("you", ms(10_000)),
+		},
+	})
+}
+
+func TestLookWhetherOurs(t *testing.T) {
+	t.Parallel()
+	keys := []string{theLock, theSignal}
+	args := []any{"me", 0, 0}
+
+	onBoth(t, Extend, []test{
+		{
+			name: "ours", keys: keys, args: args,
+			given: []command{{"SET", theLock, "me", "PX", 10_000}},
+			want:  []any{1, ms(10_000)}, after: lock("me", ms(10_000)),
+		},
+		{
+			name: "ours without expiry", keys: keys, args: args,
+			given: []command{{"SET", theLock, "me"}},
+			want:  []any{1, -1}, after: lock("me", forever),
+		},
+		{name: "free", keys: keys, args: args, want: []any{0, nil}, after: state{}},
+		{
+			name: "taken by another", keys: keys, args: args,
+			given: []command{{"SET", theLock, "you", "PX", 10_000}},
+			want:  []any{0, "you"}, after: lock("you", ms(10_000)),
+		},
+	})
+}
+
 func TestReleaseAndKeep(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theSignal}
@@ -214,6 +315,11 @@ func TestReleaseAndKeep(t *testing.T) {
 			want:  0, after: lock("you/kept", ms(10_000)),
 		},
 		{name: "free", keys: keys, args: args, want: 0, after: state{}},
+		{
+			name: "ours, of a pool", keys: keys, args: []any{"me", signalTTL, 0, 0, "m"},
+			given: []command{{"SET", theLock, "me"}},
+			want:  1, after: state{theSignal: list(span{0, signalTTL}, "m")},
+		},
 	})
 }
 

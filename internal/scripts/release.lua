@@ -5,9 +5,10 @@
 -- KEYS[3]  the fence; left out if the lease has no fencing token, or it is not known
 -- ARGV[1]  the owner id
 -- ARGV[2]  the signal's TTL in milliseconds
--- ARGV[3]  for how many milliseconds nobody may have the lock yet; 0: it is free at once. May be left
---          out without KEYS[3]
--- ARGV[4]  the lease's fencing token; only with KEYS[3]
+-- ARGV[3]  for how many milliseconds nobody may have the lock yet; 0: it is free at once. It and what
+--          follows may be left out without KEYS[3]
+-- ARGV[4]  the lease's fencing token; 0 without KEYS[3]
+-- ARGV[5]  what to push as the signal; left out: 1
 --
 -- Returns 1 when it was released, 0 when somebody else or nobody holds it, be it under the same id
 -- with a later fencing token. WRONGTYPE if the lock is something else; a signal key of a foreign type
@@ -49,7 +50,7 @@ local gone = call('DEL', KEYS[1])
 if type(gone) == 'table' then return gone end
 if keep then call('SET', KEYS[1], ARGV[1] .. '/kept', 'PX', ARGV[3]) end
 if list then
-  if signals == 0 then call('LPUSH', KEYS[2], '1') end
+  if signals == 0 then call('LPUSH', KEYS[2], ARGV[5] or '1') end
   call('PEXPIRE', KEYS[2], ARGV[2])
 end
 return 1

@@ -18,27 +18,42 @@ type Script struct {
 
 // The scripts. Nothing changes them after the program's start.
 var (
-	Acquire = script("acquire", acquire)
-	Extend  = script("extend", extend)
-	Look    = script("look", look)
-	Owner   = script("owner", owner)
-	Probe   = script("probe", probe)
-	Release = script("release", release)
-	Repair  = script("repair", repair)
-	Reset   = script("reset", reset)
+	Acquire     = script("acquire", acquire)
+	AcquireAny  = script("acquire_any", acquireAny)
+	Extend      = script("extend", extend)
+	Look        = script("look", look)
+	Owner       = script("owner", owner)
+	PoolAssign  = script("pool_assign", poolAssign)
+	PoolChange  = script("pool_change", poolChange)
+	PoolMembers = script("pool_members", poolMembers)
+	Probe       = script("probe", probe)
+	Register    = script("register", register)
+	Release     = script("release", release)
+	Repair      = script("repair", repair)
+	Reset       = script("reset", reset)
 )
 
 var (
 	//go:embed acquire.lua
 	acquire string
+	//go:embed acquire_any.lua
+	acquireAny string
 	//go:embed extend.lua
 	extend string
 	//go:embed look.lua
 	look string
 	//go:embed owner.lua
 	owner string
+	//go:embed pool_assign.lua
+	poolAssign string
+	//go:embed pool_change.lua
+	poolChange string
+	//go:embed pool_members.lua
+	poolMembers string
 	//go:embed probe.lua
 	probe string
+	//go:embed register.lua
+	register string
 	//go:embed release.lua
 	release string
 	//go:embed repair.lua
@@ -49,7 +64,10 @@ var (
 
 // All returns every script, in the order of their names.
 func All() []Script {
-	return []Script{Acquire, Extend, Look, Owner, Probe, Release, Repair, Reset}
+	return []Script{
+		Acquire, AcquireAny, Extend, Look, Owner, PoolAssign, PoolChange,
+		PoolMembers, Probe, Register, Release, Repair, Reset,
+	}
 }
 
 func script(name, source string) Script {

@@ -61,6 +61,8 @@ func TestReplica(t *testing.T) {
 		{"adopt ours", "old", adoptCall, fails("READONLY")},
 		{"adopt another's", "you", adoptCall, fails("READONLY")},
 		{"adopt free", "", adoptCall, fails("READONLY")},
+		{"look whether ours", "me", usual{Extend, extendCall.keys, []any{"me", 0, 0}}, fails("READONLY")},
+		{"given id is there", "me", usual{Acquire, acquireCall.keys, []any{"me", 30_000, fenceTTL, "given"}}, fails("READONLY")},
 		{"release what is kept", "me/kept", keepCall, fails("READONLY")},
 		{"reset taken", "you", resetCall, fails("READONLY")},
 		{"reset free", "", resetCall, fails("READONLY")},

@@ -1,0 +1,146 @@
+package contract
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// forcing is what taking over, blocking and asking how a lock stands promise.
+var forcing = []check{
+	{name: "seize", run: seize},
+	{name: "seize what is free", run: seizeFree},
+	{name: "block", run: block},
+	{name: "block ends by itself", run: blockEnds},
+	{name: "status and locked", run: status},
+}
+
+// Who held it is told at its next renewal, and who waits goes on waiting.
+func seize(e *env) {
+	name := e.name("job")
+	first := e.take(e.client(&lock.Options{TTL: short}).Mutex(name))
+	waiter := e.later(e.soon(), nil, name)
+	next, err := e.client(nil).Mutex(name).Seize(e.soon())
+	if err != nil {
+		e.Fatalf("Seize: %v", err)
+	}
+	if next.Fence() <= first.Fence() || next.ID() == first.ID() {
+		e.Errorf("seized with token %d and id %q after %d and %q", next.Fence(), next.ID(),
+			first.Fence(), first.ID())
+	}
+	await(e, "the first one's end", first.Done())
+	e.is("Err", first.Err(), lock.ErrLost)
+	e.is("Unlock", first.Unlock(e.soon()), lock.ErrLost, lock.ErrNotHeld)
+	if value, _ := e.do("GET", "lock:"+name).([]byte); string(value) != next.ID() || !next.Valid() {
+		e.Errorf("the key is %q, the lease: %v", value, next.Err())
+	}
+	if len(waiter) > 0 {
+		e.Error("a waiter has got it too")
+	}
+	e.release(next)
+	e.release(e.leased(waiter))
+}
+
+func seizeFree(e *env) {
+	name := e.name("job")
+	m := e.client(nil).Mutex(name)
+	lease, err := m.Seize(e.soon())
+	if err != nil {
+		e.Fatalf("Seize: %v", err)
+	}
+	_, err = m.TryLock(e.soon())
+	e.is("TryLock", err, lock.ErrHeld)
+	e.release(lease)
+	e.free(name)
+	e.do("HSET", "lock:"+name, "not", "a lock")
+	_, err = m.Seize(e.soon())
+	e.is("Seize of what is no lock", err, lock.ErrWrongType)
+	e.do("DEL", "lock:"+name)
+}
+
+// Nobody holds a lock that is blocked, and nobody gets it.
+func block(e *env) {
+	name := e.name("job")
+	c, other := e.labelled("the blocker"), e.client(nil)
+	if err := c.Block(e.soon(), name, time.Minute); err != nil {
+		e.Fatalf("Block: %v", err)
+	}
+	e.is("Block again", c.Block(e.soon(), name, time.Hour), lock.ErrHeld)
+	_, err := other.Mutex(name).TryLock(e.soon())
+	e.is("TryLock", err, lock.ErrHeld)
+	o, err := other.Owner(e.soon(), name)
+	if err != nil || !o.Kept || o.Label != "the blocker" || o.TTL <= 0 || o.TTL > time.Minute {
+		e.Errorf("Owner: %+v, %v", o, err)
+	}
+	if s := c.Stats(); s.Held != 0 || s.Acquired != 0 {
+		e.Errorf("there is a lease: %+v", s)
+	}
+	filter := lock.Filter{Label: "the blocker", Name: e.mark + "*"}
+	if was, err := other.ResetAll(e.soon(), filter); err != nil || len(was) != 0 {
+		e.Errorf("ResetAll: %v, %v", was, err)
+	}
+	_ = c.Close()
+	if left := e.number("PTTL", "lock:"+name); left <= 0 {
+		e.Errorf("after Close the key has %d ms left", left)
+	}
+	if _, held, err := other.Reset(e.soon(), name); err != nil || !held {
+		e.Errorf("Reset: %v, %v", held, err)
+	}
+	e.release(e.take(other.Mutex(name)))
+	for _, d := range []time.Duration{-1, 0, time.Millisecond, 25 * time.Hour, lock.NoExpiry} {
+		e.is("Block for "+d.String(), other.Block(e.soon(), name, d), lock.ErrInvalid)
+	}
+}
+
+func blockEnds(e *env) {
+	name := e.name("job")
+	const d = 700 * time.Millisecond
+	began := time.Now()
+	if err := e.client(nil).Block(e.soon(), name, d); err != nil {
+		e.Fatalf("Block: %v", err)
+	}
+	lease := e.locked(e.client(nil), name)
+	if took := time.Since(began); took < d-10*time.Millisecond {
+		e.Errorf("got it after %v", took)
+	}
+	e.release(lease)
+}
+
+var statuses = []struct {
+	set    []any // behind SET and the key; none for no lock
+	soon   time.Duration
+	want   lock.Status
+	locked bool
+}{
+	{nil, time.Minute, lock.StatusFree, false},
+	{[]any{"somebody", "PX", 60_000}, 2 * time.Minute, lock.StatusLocked, true},
+	{[]any{"somebody", "PX", 60_000}, time.Second, lock.StatusUnavailable, true},
+	{[]any{"somebody", "PX", 60_000}, 0, lock.StatusUnavailable, true},
+	{[]any{"somebody"}, 24 * time.Hour, lock.StatusStuck, true},
+}
+
+func status(e *env) {
+	name := e.name("job")
+	c := e.client(nil)
+	for _, s := range statuses {
+		e.do("DEL", "lock:"+name)
+		if s.set != nil {
+			e.do("SET", append([]any{"lock:" + name}, s.set...)...)
+		}
+		got, err := c.Status(e.soon(), name, s.soon)
+		if err != nil || got != s.want {
+			e.Errorf("%v: Status(%v) %v, %v; want %v", s.set, s.soon, got, err, s.want)
+		}
+		locked, err := c.Locked(e.soon(), name)
+		if err != nil || locked != s.locked {
+			e.Errorf("%v: Locked %v, %v; want %v", s.set, locked, err, s.locked)
+		}
+	}
+	e.do("DEL", "lock:"+name)
+	_, err := c.Status(e.soon(), name, -1)
+	e.is("Status with a negative duration", err, lock.ErrInvalid)
+	e.do("HSET", "lock:"+name, "not", "a lock")
+	_, err = c.Locked(e.soon(), name)
+	e.is("Locked of what is no lock", err, lock.ErrWrongType)
+	e.do("DEL", "lock:"+name)
+}

@@ -1,0 +1,181 @@
+// Package inmemory is a Redis inside the process, reached without a network: miniredis with its clock
+// running, in-memory connections, and what a network can do to these. The packages embedded and
+// locktest are made of it. It knows no locks.
+package inmemory
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/gomodule/redigo/redis"
+)
+
+// Miniredis returns an empty server whose keys expire as time goes by, on no port yet: for programs
+// that want one on a port.
+func Miniredis() *miniredis.Miniredis {
+	m := miniredis.NewMiniRedis()
+	m.ClockTTL(true)
+	return m
+}
+
+// A Server is a Redis without a port. Its methods may be called from any goroutine. It has goroutines
+// only while it has connections: it need not be closed once its clients are. Make one with [New].
+type Server struct {
+	redis *miniredis.Miniredis
+	pumps sync.WaitGroup // goroutines of wires, and calls of Eval; grows under mu, not once closed
+
+	mu      sync.Mutex // guards the fields below
+	wires   map[*wire]struct{}
+	delay   time.Duration
+	changed chan struct{} // closed, and made anew, when delay is set
+	down    bool
+	closed  bool
+}
+
+// New returns an empty server.
+func New() *Server {
+	return &Server{
+		redis:   Miniredis(),
+		wires:   make(map[*wire]struct{}),
+		changed: make(chan struct{}),
+	}
+}
+
+// Pool returns a new pool of connections to the server.
+func (s *Server) Pool() *redis.Pool {
+	return &redis.Pool{MaxIdle: 4, Dial: func() (redis.Conn, error) {
+		conn, err := s.dial()
+		if err != nil {
+			return nil, err
+		}
+		return redis.NewConn(conn, 0, 0), nil
+	}}
+}
+
+var (
+	errDown   = errors.New("embedded Redis: the server is down")
+	errClosed = errors.New("embedded Redis: the server was closed")
+)
+
+// dial connects a client.
+func (s *Server) dial() (net.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, errClosed
+	case s.down:
+		return nil, errDown
+	}
+	inner, err := s.redis.Dial()
+	if err != nil {
+		return nil, err
+	}
+	near, far := net.Pipe()
+	w := newWire(s, far, inner)
+	s.wires[w] = struct{}{}
+	s.pumps.Add(3)
+	go w.send()    // this and the next two: owned by the server, which waits for them in Close;
+	go w.receive() // they end when the wire is closed, by either end, by Down, or
+	go w.deliver() // by the server's Close
+	return near, nil
+}
+
+// Delay makes every reply come so much late, until it is set to another delay; 0 ends it and delivers
+// what was held back. Commands are executed at once.
+func (s *Server) Delay(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delay = max(d, 0)
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// slowness returns the delay, and a channel that is closed when it is set.
+func (s *Server) slowness() (time.Duration, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.delay, s.changed
+}
+
+// Down breaks all connections and refuses new ones, until Up. The server keeps its memory.
+func (s *Server) Down() {
+	s.mu.Lock()
+	s.down = true
+	wires := s.wiresLocked()
+	s.mu.Unlock()
+	cut(wires)
+}
+
+// Up ends Down.
+func (s *Server) Up() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = false
+}
+
+// Delete deletes a key, past all faults.
+func (s *Server) Delete(key string) { s.redis.Del(key) }
+
+// Eval runs a script, past all faults. On a closed server it does nothing.
+func (s *Server) Eval(script string, keys []string, args ...any) error {
+	if !s.enter() {
+		return nil
+	}
+	defer s.pumps.Done()
+	conn, err := s.redis.Dial()
+	if err != nil {
+		return err
+	}
+	c := redis.NewConn(conn, 0, 0)
+	defer c.Close()
+	_, err = c.Do("EVAL", redis.Args{script, len(keys)}.AddFlat(keys).Add(args...)...)
+	return err
+}
+
+// enter lets Close wait for whoever it returns true to, and who calls pumps.Done at the end.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.pumps.Add(1)
+	}
+	return !s.closed
+}
+
+// forget is told that a wire was closed.
+func (s *Server) forget(w *wire) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.wires, w)
+}
+
+// cut closes connections; the mutex must be free.
+func cut(wires []*wire) {
+	for _, w := range wires {
+		w.close()
+	}
+}
+
+// wiresLocked returns the connections that there are.
+func (s *Server) wiresLocked() []*wire {
+	all := make([]*wire, 0, len(s.wires))
+	for w := range s.wires {
+		all = append(all, w)
+	}
+	return all
+}
+
+// Close breaks all connections for good. After it no goroutine of the server is left.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	wires := s.wiresLocked()
+	s.mu.Unlock()
+	cut(wires)
+	s.pumps.Wait()
+	s.redis.Close()
+}

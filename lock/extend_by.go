@@ -1,0 +1,86 @@
+package lock
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/holdfast-go/holdfast/renewal"
+)
+
+// Renew brings the lease back to its full TTL, counted from now: it is [Lease.Extend] to the TTL that
+// the lease has, for leases that are not renewed, or right before something that must not be
+// interrupted.
+func (l *Lease) Renew(ctx context.Context) error {
+	defer runtime.KeepAlive(l)
+	return l.Extend(ctx, l.hold.term.TTL())
+}
+
+// ExtendBy adds d, 1 ms to 24 h, to what the lease has left, and returns what it has then. If that is
+// more than its TTL it becomes the lease's TTL, for later renewals too; all that a lease asks for may not
+// be more than 24 h. The error Is [ErrInvalid] if it would be, or if the lease has no expiry, and nothing
+// was sent.
+//
+// It blocks for one round trip, at most for an operation limit of 2 s and no longer than until ctx ends.
+// Other errors are those of Extend; but if no reply came it is not repeated, and the error Is
+// [ErrUnknown]: the key may live for longer than the lease believes.
+func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Duration, err error) {
+	defer runtime.KeepAlive(l)
+	h := l.hold
+	if d < time.Millisecond || d > maxTTL {
+		return 0, invalid("the duration %v is out of range: give %v to %v", d, time.Millisecond, maxTTL)
+	}
+	ttl := h.term.TTL()
+	if _, err := h.checkExtend(ctx, ttl); err != nil {
+		return 0, err
+	}
+	longest := time.Duration(h.longest.Load())
+	if longest+d > maxTTL {
+		return 0, invalid("%v more than the %v that the lease may have left is more than %v: give less",
+			d, longest, maxTTL)
+	}
+	if err := h.lengthen(longest + d); err != nil {
+		return 0, err
+	}
+	sent := renewal.Now()
+	e := h.extension(0)
+	e.more = d
+	answer, err := h.client.store.extend(ctx, e)
+	if err := h.answered("extend", answer, err); err != nil {
+		return 0, err
+	}
+	left = fromMillis(answer.pttl)
+	margin := h.settings.marginFor(left)
+	if left > ttl {
+		h.term.Retime(left, margin)
+	}
+	_ = h.term.Confirm(sent, left, min(margin, left)) // its error is the term's
+	return left, lost(h.name, h.term.Err())
+}
+
+// Check asks Redis whether the lease still holds the lock. nil: it does, or did when Redis answered. An
+// error that Is [ErrLost]: it does not, and the lease has ended. After Unlock it is [ErrReleased], after
+// Detach [ErrDetached]. Any other error says what kept Redis from answering, and the lease is as it was.
+// Nothing is prolonged. Most programs need no more than [Lease.Valid], which does no I/O.
+//
+// It blocks for one round trip, after a network error for a second one, at most for two operation limits
+// of 2 s and no longer than until ctx ends.
+func (l *Lease) Check(ctx context.Context) error {
+	defer runtime.KeepAlive(l)
+	h := l.hold
+	if ctx == nil {
+		return invalid("the context is nil: pass context.Background()")
+	}
+	if err := lost(h.name, h.term.Err()); err != nil {
+		return err
+	}
+	var answer extended
+	err := h.client.twice(ctx, func() (err error) {
+		answer, err = h.sendExtend(ctx, 0)
+		return err
+	})
+	if err := h.answered("check", answer, err); err != nil {
+		return err
+	}
+	return lost(h.name, h.term.Err())
+}

@@ -1,0 +1,119 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Seize takes the lock whoever holds it. The one who did is told at its next renewal, as with
+// [Client.Reset], and until then there are two: the fencing token orders them, since ours is greater.
+// Its Unlock does not release the lock. Nobody's signal is used up and none is given: waiters go on
+// waiting.
+//
+// It blocks as [Mutex.TryLock] does. The error is never a [*HeldError]; it Is [ErrUnknown] if Redis may
+// have done it without our learning of it: that is cleaned up in the background, and then nobody holds
+// the lock. No lease is held after an error.
+func (m *Mutex) Seize(ctx context.Context) (*Lease, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.client.calls.leave()
+	a := &attempt{mutex: m, since: time.Now(), seize: true}
+	return a.twice(ctx)
+}
+
+// Block keeps everybody from the lock of this name for d, 50 ms to 24 h, without holding it: there is no
+// lease, nothing is renewed, and the process may end. [Client.Owner] tells who blocked it, with Kept set,
+// and no clean-up by label, host or age ends it; [Client.Reset] does.
+//
+// It blocks as [Mutex.TryLock] does. If somebody holds the lock the error is a [*HeldError]. It Is
+// [ErrUnknown] if Redis may have done it without telling.
+func (c *Client) Block(ctx context.Context, name string, d time.Duration) error {
+	if err := checkTTL(d); err != nil {
+		return err
+	}
+	id, err := newID(c.settings.label)
+	if err != nil {
+		return err
+	}
+	var held *taken
+	doubt := false
+	err = c.call(ctx, "block", name, func() (err error) {
+		_, held, _, err = c.store.acquire(ctx, acquisition{
+			name: name, id: id + keptSuffix, ttl: d, noFence: true,
+		})
+		doubt = doubt || sent(err)
+		return err
+	})
+	switch {
+	case err == nil && held != nil:
+		return c.Mutex(name).heldError(held)
+	case err != nil && doubt && !errors.Is(err, ErrUnknown):
+		return errors.Join(err, ErrUnknown)
+	}
+	return err
+}
+
+// A Status says how a lock stands.
+type Status int
+
+const (
+	// StatusFree: nobody holds it.
+	StatusFree Status = iota
+	// StatusLocked: it is held, and will be free before long if its holder does nothing more.
+	StatusLocked
+	// StatusUnavailable: it is held for longer than was asked about, even if its holder does nothing
+	// more.
+	StatusUnavailable
+	// StatusStuck: it is held without expiry. If that was not meant, somebody has to reset it.
+	StatusStuck
+)
+
+// String names the status in lower case.
+func (s Status) String() string {
+	switch s {
+	case StatusFree:
+		return "free"
+	case StatusLocked:
+		return "locked"
+	case StatusUnavailable:
+		return "unavailable"
+	case StatusStuck:
+		return "stuck"
+	}
+	return fmt.Sprintf("status %d", int(s))
+}
+
+// Status tells how the lock of this name stands: free, locked, unavailable for longer than soon, which
+// must not be negative, or stuck. What counts is how long the key has left: a holder that renews it can
+// hold it for longer. It blocks as [Client.Owner] does.
+func (c *Client) Status(ctx context.Context, name string, soon time.Duration) (Status, error) {
+	if soon < 0 {
+		return 0, invalid("the duration %v is negative: give how long a lock may be held and still count as"+
+			" locked", soon)
+	}
+	o, err := c.Owner(ctx, name)
+	switch {
+	case errors.Is(err, ErrNotHeld):
+		return StatusFree, nil
+	case err != nil:
+		return 0, err
+	case o.TTL == NoExpiry:
+		return StatusStuck, nil
+	case o.TTL > soon:
+		return StatusUnavailable, nil
+	}
+	return StatusLocked, nil
+}
+
+// Locked reports whether somebody holds the lock of this name. It blocks as [Client.Owner] does. Use it
+// to look, not to decide: when it returns, the lock may have changed hands.
+func (c *Client) Locked(ctx context.Context, name string) (bool, error) {
+	_, err := c.Owner(ctx, name)
+	if errors.Is(err, ErrNotHeld) {
+		return false, nil
+	}
+	return err == nil, err
+}

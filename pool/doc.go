@@ -1,0 +1,36 @@
+// Package pool takes any free one of several things: one of ten licences, of the ports of a test lab, of
+// the workers' directories. A pool is a name and its members; each member has a lock, and whoever wants
+// any of them gets the first that is free, or waits for the first one that becomes free, without polling.
+//
+//	p := pool.New(client, "licences", nil)
+//	_, _, err := p.Assign(ctx, "A-17", "A-18", "B-3") // once, by whoever runs it
+//
+//	err = p.Do(ctx, func(ctx context.Context, member string) error {
+//		return simulate(ctx, member) // ctx ends if the lease is lost
+//	})
+//
+// It uses the connections of a [lock.Client], and its leases are [lock.Lease]s: they are renewed, told
+// of their loss, and have fencing tokens, for each member its own.
+//
+// # Guarantees
+//
+//  1. At most one valid lease per member, as package lock promises.
+//  2. What left the pool is not given out any more from then on, by any client. Whoever holds it goes on
+//     until the release.
+//  3. A waiter gets a member within one handover of a release by a lease of a pool, within 5 ms and a
+//     round trip of the expiry of one that it knows of, and within a second and an operation limit of
+//     2 s of any accident, and of a member's being added.
+//
+// # What it does not promise
+//
+// Order: clients try the members in the order of the pool, or from anywhere on (Options.Spread), and
+// waiters of different clients get them in no particular order. All that package lock does not promise.
+//
+// # In Redis
+//
+// The members of the pool P are the sorted set lock-pool:{P}; the lock of the member M is the lock
+// {P}/M, and waiters wait at lock-signal:{P}, where a release says which member it was. The braces keep it
+// all in one slot of a Redis Cluster. Programs that lock {P}/M by that name exclude the pool's leases, but
+// their releases are seen by the pool's waiters only within a second. A pool is made for up to some
+// thousand members: a waiter that comes to its turn looks at all of them at once.
+package pool

@@ -1,0 +1,167 @@
+package register
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/scripts"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// kind is what the key of a register begins with, after the client's prefix.
+const kind = "lock-reg:"
+
+// ErrNotNumber: the register's key holds something that is no number, or of another type than a string.
+// Nothing was changed. Such errors also are [lock.ErrWrongType].
+var ErrNotNumber = errors.New("register: what is stored is no number")
+
+// A Register is the name of a number in Redis. It holds nothing itself: the number is there or absent.
+// Most callers want [Register.SetIf]. Share it freely; its methods may be called from any goroutine.
+//
+// Bad names show at the first call, as [lock.ErrInvalid], before anything is sent. Names are what a lock
+// may have, and share nothing with a lock of the same name.
+type Register struct {
+	client bridge.Client
+	name   string
+}
+
+// New returns the register of this name, whose number is under the client's prefix and uses its
+// connection for calls. It does no I/O. The register needs no closing; once the client is closed, its
+// methods return [lock.ErrClosed].
+func New(c *lock.Client, name string) *Register {
+	return &Register{client: bridge.Of(c), name: name}
+}
+
+// Name returns the register's name.
+func (r *Register) Name() string { return r.name }
+
+// A Result is what came of a comparison.
+type Result struct {
+	// Done: the comparison was true, or the register was absent. Now the register holds the value that
+	// SetIf was given, or is absent after DeleteIf.
+	Done bool
+	// Stored is what was there before, as it was written there; "" if the register was absent. If Done is
+	// false it is there still.
+	Stored Number
+}
+
+// Get returns the number that is stored, as it was written there; ok is false if the register is absent.
+//
+// Like all methods it blocks for one round trip, at most for the operation limit of 2 s or until ctx
+// ends; after a network error it asks once more. The error Is [ErrNotNumber] if something else is
+// stored, else it is Redis's own or the network's.
+func (r *Register) Get(ctx context.Context) (value Number, ok bool, err error) {
+	result, err := r.run(ctx, r.client.Again, "read the register", nil)
+	return result.Stored, result.Stored != "", err
+}
+
+// SetIf sets the register to value if the number that is stored there stands to than as the comparison
+// says, or if nothing is stored: SetIf(ctx, Less, "7", "8", nil) sets 8 if less than 7 is stored. The
+// expiry is replaced too, or kept: see [Options].
+//
+// It blocks for one round trip, at most for the operation limit of 2 s or until ctx ends. Errors:
+//
+//   - [ErrNotNumber]: something else is stored; it stays as it is.
+//   - [lock.ErrInvalid]: an argument is not usable; nothing was sent.
+//   - [lock.ErrUnknown]: it is not known whether the register was set. SetIf is not repeated then, because
+//     the second one meets what the first one stored, and can answer that nothing was done. Calling it
+//     again is safe where value itself passes the comparison, so that once more changes nothing but the
+//     expiry: LessOrEqual with the same number as than and value, say. Else ask with [Register.Get].
+//   - Redis's own or the network's: the register was not set.
+func (r *Register) SetIf(
+	ctx context.Context, is Comparison, than, value Number, o *Options,
+) (Result, error) {
+	args, err := setting(is, than, value, o)
+	if err != nil {
+		return Result{}, err
+	}
+	return r.run(ctx, r.client.Eval, "set the register", args)
+}
+
+// DeleteIf deletes the register if the number that is stored there stands to than as the comparison
+// says. Of an absent register the result is Done, with nothing Stored: it is gone, though not by this
+// call.
+//
+// It blocks and fails as [Register.SetIf] does. After [lock.ErrUnknown] it may be called again, if a number
+// that somebody sets meanwhile may be deleted too: Done then says that it is gone, but not what was
+// there.
+func (r *Register) DeleteIf(
+	ctx context.Context, is Comparison, than Number, o *Options,
+) (Result, error) {
+	args, err := deleting(is, than, o)
+	if err != nil {
+		return Result{}, err
+	}
+	return r.run(ctx, r.client.Eval, "delete the register", args)
+}
+
+// An evaluate is bridge.Client's Eval or Again.
+type evaluate func(ctx context.Context, op, name string, script *scripts.Script,
+	keys []string, args ...any) (any, error)
+
+// run lets the script do what its arguments say.
+func (r *Register) run(ctx context.Context, send evaluate, op string, args []any) (Result, error) {
+	if err := r.client.CheckName(r.name); err != nil {
+		return Result{}, err
+	}
+	key := r.client.Key(kind, r.name)
+	reply, err := send(ctx, op, r.name, &scripts.Register, []string{key}, args...)
+	if errors.Is(err, lock.ErrWrongType) {
+		return Result{}, &notNumber{name: r.name, key: key, cause: err}
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	code, text, err := parse(reply)
+	switch {
+	case err != nil:
+		return Result{}, fmt.Errorf("register %q: %w", r.name, err)
+	case code < 0:
+		return Result{}, &notNumber{name: r.name, key: key, text: text}
+	}
+	return Result{Done: code > 0, Stored: Number(text)}, nil
+}
+
+var errReply = errors.New("the reply is not what the script returns: is a proxy in between?")
+
+// parse takes the script's reply apart.
+func parse(reply any) (code int64, text string, err error) {
+	parts, _ := reply.([]any)
+	if len(parts) == 0 || len(parts) > 2 {
+		return 0, "", errReply
+	}
+	code, ok := parts[0].(int64)
+	if ok && len(parts) == 2 {
+		var bytes []byte
+		bytes, ok = parts[1].([]byte)
+		text = string(bytes)
+	}
+	if !ok {
+		return 0, "", errReply
+	}
+	return code, text, nil
+}
+
+// A notNumber says what is stored instead of a number.
+type notNumber struct {
+	name, key, text string
+	cause           error // Redis's, if it is of another type; then there is no text
+}
+
+func (e *notNumber) Error() string {
+	what := fmt.Sprintf("%.40q, which is no number", e.text)
+	if e.cause != nil {
+		what = "no string"
+	}
+	return fmt.Sprintf("register %q: the key %s holds %s: delete it, or choose another name",
+		e.name, e.key, what)
+}
+
+// Is reports whether target is [ErrNotNumber] or [lock.ErrWrongType].
+func (e *notNumber) Is(target error) bool {
+	return target == ErrNotNumber || target == lock.ErrWrongType
+}
+
+func (e *notNumber) Unwrap() error { return e.cause }
