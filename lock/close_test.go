@@ -134,7 +134,7 @@ func TestCloseBesideDo(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	c := open(t, s, &lock.Options{TTL: 300 * time.Millisecond})
+	c := open(t, s, &lock.Options{TTL: 1500 * time.Millisecond})
 	began, goOn := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
@@ -151,7 +151,7 @@ func TestShutdown(t *testing.T) {
 		_, err := c.Owner(soon(t), "job")
 		return errors.Is(err, lock.ErrClosed)
 	})
-	<-time.After(600 * time.Millisecond) // two TTLs
+	<-time.After(3 * time.Second) // two TTLs
 	close(goOn)
 	if err := await(t, "Do", done); err != nil {
 		t.Errorf("Do: %v", err)
@@ -163,7 +163,7 @@ func TestShutdown(t *testing.T) {
 
 func TestShutdownLosesPatience(t *testing.T) {
 	t.Parallel()
-	c := open(t, redistest.Start(t), &lock.Options{TTL: 300 * time.Millisecond})
+	c := open(t, redistest.Start(t), &lock.Options{TTL: 3 * time.Second})
 	began := make(chan struct{})
 	done := make(chan error, 1)
 	go func() {

@@ -145,7 +145,7 @@ func ExampleLease() {
 func ExampleLease_Context() {
 	url, stop := startRedis()
 	defer stop()
-	c, _ := lock.Open(url, &lock.Options{TTL: 300 * time.Millisecond})
+	c, _ := lock.Open(url, &lock.Options{TTL: 3 * time.Second})
 	defer c.Close()
 	lease, _ := c.Mutex("import").TryLock(context.Background())
 
@@ -326,7 +326,7 @@ func ExampleHeldError() {
 func ExampleLostError() {
 	url, stop := startRedis()
 	defer stop()
-	c, _ := lock.Open(url, &lock.Options{TTL: 300 * time.Millisecond})
+	c, _ := lock.Open(url, &lock.Options{TTL: 3 * time.Second})
 	defer c.Close()
 
 	err := c.Do(context.Background(), "import", func(ctx context.Context) error {

@@ -123,13 +123,13 @@ func TestRenewal(t *testing.T) {
 	t.Parallel()
 	renewed := make(chan lock.RenewedInfo, 100)
 	c := open(t, redistest.Shared(t), &lock.Options{
-		TTL:   300 * time.Millisecond,
+		TTL:   1500 * time.Millisecond,
 		Hooks: lock.Hooks{Renewed: func(i lock.RenewedInfo) { renewed <- i }},
 	})
 	name := redistest.Name(t)
 	lease := acquire(t, c.Mutex(name))
 	until := lease.Deadline()
-	for range 10 { // a second: more than three TTLs
+	for range 7 { // more than two TTLs
 		info := await(t, "a renewal", renewed)
 		if info.Name != name || !info.Until.After(until) {
 			t.Errorf("renewed %+v after %v", info, until)

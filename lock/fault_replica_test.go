@@ -185,7 +185,7 @@ func TestFaultPoolExhausted(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func(e *faultEvents) *lock.Client {
-		c, err := lock.New(pool, &lock.Options{TTL: 600 * time.Millisecond, Hooks: e.hooks()})
+		c, err := lock.New(pool, &lock.Options{TTL: 2000 * time.Millisecond, Hooks: e.hooks()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ type task struct {
 	chore chore
 	due   time.Time
 	until time.Time // when it does not matter any more: the key has expired by itself, say
-	twice bool      // once more, two operation limits after Redis has answered
+	twice bool      // once more, an operation limit or two after Redis has answered
 }
 
 // forEver is for tasks that are tried until the client is closed.
@@ -222,9 +222,12 @@ func (j *janitor) doneLocked(t task, err error) {
 		j.tasks = nil // Redis does not answer: the others would only wait for it, too
 	case j.stopped:
 	case err == nil && t.twice:
-		// What is under way on another connection may be written for one operation limit, and be executed
-		// until another one has passed.
-		due := now.Add(2 * operationLimit)
+		// What is under way on a connection that was closed is executed within an operation limit, or
+		// never. A check of a lock without expiry may be written for as long before.
+		due := now.Add(operationLimit)
+		if t.chore == toExpire {
+			due = due.Add(operationLimit)
+		}
 		t.due, t.twice = due, false
 		t.until = latest(t.until, due.Add(maxTTL))
 		j.tasks = append(j.tasks, t)

@@ -217,7 +217,7 @@ func TestDroppedLease(t *testing.T) {
 	s := redistest.Shared(t)
 	leaked := make(chan lock.LeakedInfo, 1)
 	lost := make(chan lock.LostInfo, 1)
-	c := open(t, s, &lock.Options{TTL: 500 * time.Millisecond, Hooks: lock.Hooks{
+	c := open(t, s, &lock.Options{TTL: 1500 * time.Millisecond, Hooks: lock.Hooks{
 		Leaked: func(i lock.LeakedInfo) { leaked <- i },
 		Lost:   func(i lock.LostInfo) { lost <- i },
 	}})
@@ -249,7 +249,7 @@ func TestContextKeepsTheLease(t *testing.T) {
 	t.Parallel()
 	renewed := make(chan lock.RenewedInfo, 100)
 	c := open(t, redistest.Shared(t), &lock.Options{
-		TTL:   300 * time.Millisecond,
+		TTL:   1500 * time.Millisecond,
 		Hooks: lock.Hooks{Renewed: func(i lock.RenewedInfo) { renewed <- i }},
 	})
 	ctx, cancel := acquire(t, c.Mutex(redistest.Name(t))).Context(context.Background())

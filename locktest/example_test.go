@@ -67,7 +67,7 @@ func ExampleServer_Expire() {
 	defer t.end()
 
 	s := locktest.Start(t)
-	c := s.Client(t, &lock.Options{TTL: 300 * time.Millisecond})
+	c := s.Client(t, &lock.Options{TTL: 3 * time.Second})
 	err := c.Do(context.Background(), "import", func(ctx context.Context) error {
 		s.Expire("import")
 		<-ctx.Done()
