@@ -16,8 +16,8 @@ func (l *Lease) Renew(ctx context.Context) error {
 	return l.Extend(ctx, l.hold.term.TTL())
 }
 
-// ExtendBy adds d, 1 ms to 24 h, to what the lease has left, and returns what it has then. If that is
-// more than its TTL it becomes the lease's TTL, for later renewals too; all that a lease asks for may not
+// ExtendBy adds d, 1 ms to 24 h, to what the key has left, and returns what it has then, which the lease
+// goes by even if somebody had shortened it. If that is more than the lease's TTL it becomes the lease's TTL, for later renewals too; all that a lease asks for may not
 // be more than 24 h. The error Is [ErrInvalid] if it would be, or if the lease has no expiry, and nothing
 // was sent.
 //
@@ -53,6 +53,10 @@ func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Durati
 	margin := h.settings.marginFor(left)
 	if left > ttl {
 		h.term.Retime(left, margin)
+	} else if spent := time.Since(sent.Time()); left > spent {
+		// Somebody may have shortened what the key had: then the lease ends with it, unless it is renewed.
+		h.term.Retime(left-spent, min(margin, left-spent))
+		h.term.Retime(ttl, h.settings.marginFor(ttl))
 	}
 	_ = h.term.Confirm(sent, left, min(margin, left)) // its error is the term's
 	return left, lost(h.name, h.term.Err())

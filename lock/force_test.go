@@ -176,6 +176,9 @@ func TestExtendBy(t *testing.T) {
 	if left, err = lease.ExtendBy(soon(t), time.Second); err != nil || left > 6*time.Second {
 		t.Errorf("ExtendBy a little: %v, %v", left, err)
 	}
+	if until := time.Until(lease.Deadline()); until > 6*time.Second || until < 0 {
+		t.Errorf("the lease believes in %v more", until)
+	}
 	for _, d := range []time.Duration{0, -1, time.Microsecond, 25 * time.Hour, 24 * time.Hour} {
 		if _, err := lease.ExtendBy(soon(t), d); !errors.Is(err, lock.ErrInvalid) {
 			t.Errorf("ExtendBy(%v): %v", d, err)

@@ -50,7 +50,7 @@ const (
 type check struct {
 	name  string
 	needs Capability // "" for none
-	alone bool       // it disturbs others on the same server
+	alone bool       // it disturbs others on the same server, or keeps it busy
 	run   func(*env)
 }
 

@@ -19,7 +19,7 @@ type env struct {
 const (
 	// short is the TTL of leases that are to be renewed, or to end, while a check waits. It is as long
 	// as a busy machine needs: a lease with less is lost there, as it should be.
-	short = 1500 * time.Millisecond
+	short = 2 * time.Second
 	// limit is how long a check waits for what should come soon.
 	limit = 20 * time.Second
 )

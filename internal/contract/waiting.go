@@ -48,8 +48,8 @@ func wokenByReset(e *env) {
 // No signal comes then.
 func wokenByExpiry(e *env) {
 	name := e.name("job")
-	e.do("SET", "lock:"+name, "somebody who died", "PX", 400)
 	set := time.Now()
+	e.do("SET", "lock:"+name, "somebody who died", "PX", 400)
 	lease, err := e.client(nil).Mutex(name).Lock(e.soon())
 	if err != nil {
 		e.Fatalf("Lock: %v", err)
@@ -74,7 +74,7 @@ func waitEnds(e *env) {
 	lease := e.take(e.labelled("the holder").Mutex(name))
 	defer e.release(lease)
 	why := errors.New("no patience")
-	ctx, cancel := context.WithTimeoutCause(context.Background(), 100*time.Millisecond, why)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), short, why)
 	defer cancel()
 	_, err := e.client(nil).Mutex(name).Lock(ctx)
 	e.is("Lock", err, context.DeadlineExceeded, why, lock.ErrHeld)

@@ -85,20 +85,22 @@ func wokenByTimer(e *env) {
 	}
 }
 
-// granted locks in a goroutine, releases, and tells when it had the lock.
+// granted locks in a goroutine, releases, and then tells when it had the lock.
 func (e *env) granted(c *lock.Client, name string) <-chan time.Time {
 	e.Helper()
-	ctx, at := e.soon(), make(chan time.Time, 1)
+	ctx, done := e.soon(), make(chan time.Time, 1)
 	go func() { // it ends with its context, or with its client, which ends with the test
+		var at time.Time
 		err := c.Do(ctx, name, func(context.Context) error {
-			at <- time.Now()
+			at = time.Now()
 			return nil
 		})
 		if err != nil {
 			e.Errorf("Do: %v", err)
 		}
+		done <- at
 	}()
-	return at
+	return done
 }
 
 // Leases and waiters survive the loss of all their connections.
