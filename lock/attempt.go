@@ -75,6 +75,7 @@ func (a *attempt) granted(ctx context.Context, h *hold, before time.Time) (*Leas
 	}
 	if m.settings.noExpiry {
 		h.makePermanent(ctx)
+		h.late.Store(int64(time.Since(h.since)))
 	}
 	tell(m.client.hooks.Acquired, AcquiredInfo{
 		Name: h.name, Label: m.settings.label, Fence: h.fence,

@@ -42,6 +42,7 @@ type hold struct {
 	fence    int64 // 0: none
 	settings settings
 	since    time.Time    // when Redis had granted the lock
+	late     atomic.Int64 // nanoseconds from then until it was handed out
 	twice    bool         // an earlier acquire of this id may be executed late
 	inDo     atomic.Bool  // Do releases it
 	dropped  atomic.Bool  // the program dropped the lease: the next renewal ends it

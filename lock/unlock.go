@@ -99,7 +99,7 @@ func (h *hold) ref(held bool) lockRef {
 		name: h.name, id: h.id, fence: h.fence, noExpiry: h.settings.noExpiry,
 		pool: h.pool, member: h.member,
 	}
-	if keep := h.since.Add(h.settings.atLeast); held && time.Until(keep) > 0 {
+	if keep := h.since.Add(h.settings.atLeast + time.Duration(h.late.Load())); held && time.Until(keep) > 0 {
 		ref.keep = keep
 	}
 	return ref

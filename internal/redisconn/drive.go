@@ -67,6 +67,9 @@ func (l *Line) more(inline bool) bool {
 // drive sends one batch and hands out its replies. With feed it goes on with what comes meanwhile:
 // that is for the goroutine; a caller that drives must come back to its own work.
 func (l *Line) drive(feed bool) {
+	if feed && l.link == nil {
+		l.dropLate(errBehind) // nobody else looks after them while this one dials for the others
+	}
 	err := l.connect()
 	if feed && errors.Is(err, ErrTimeout) {
 		l.dropLate(err) // the others, and who came since, can wait longer
