@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,16 +13,16 @@ import (
 	"github.com/holdfast-go/holdfast/internal/scripts"
 )
 
-// A poolWait is what an attempt at any member's lock of a pool goes by. The lock of member m of a pool
-// is called <pool>/<m>; whoever waits for any of them waits under the pool's own name, for a signal that
-// says which member was released.
+// A poolWait is what an attempt at any member's lock of a pool goes by. The pool P is called "{P}/" here,
+// and the lock of its member m "{P}/m"; whoever waits for any of them waits under the pool's own name, for
+// a signal that says which member was released.
 type poolWait struct {
 	key     string // of the sorted set that says who belongs to the pool
-	members func(ctx context.Context) ([]string, error)
+	members func(ctx context.Context, fresh bool) ([]string, error)
 	asked   []string // the members of the last acquire
 }
 
-func memberLock(pool, member string) string { return pool + "/" + member }
+func memberLock(pool, member string) string { return pool + member }
 
 // refs returns the locks that the last acquire may have taken under an id.
 func (p *poolWait) refs(pool, id string) []lockRef {
@@ -35,21 +36,36 @@ func (p *poolWait) refs(pool, id string) []lockRef {
 // askAny is ask for any member of a pool: first for the one that is said to be free, then for all.
 func (a *attempt) askAny(ctx context.Context) (*Lease, *HeldError, error) {
 	p := a.pool
-	if a.id != "" { // a repeat asks for the same members
-		return a.askThese(ctx, p.asked)
+	if a.id != "" { // a repeat asks for the same members, which may not be all
+		lease, held, err := a.askThese(ctx, p.asked)
+		if answered(lease, err) {
+			return lease, held, err
+		}
 	}
-	members, err := p.members(ctx)
+	members, err := p.members(ctx, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	hint := a.mutex.client.store.hints.take(a.mutex.name)
 	if slices.Contains(members, hint) {
 		lease, held, err := a.askThese(ctx, []string{hint})
-		if lease != nil || err != nil && !errors.Is(err, bridge.ErrNoMembers) {
+		if answered(lease, err) {
 			return lease, held, err
 		}
 	}
+	lease, held, err := a.askThese(ctx, members)
+	if !errors.Is(err, bridge.ErrNoMembers) {
+		return lease, held, err
+	}
+	if members, err = p.members(ctx, true); err != nil { // what was remembered is of no use
+		return nil, nil, err
+	}
 	return a.askThese(ctx, members)
+}
+
+// answered reports whether asking for other members is of no use: one was got, or Redis did not answer.
+func answered(lease *Lease, err error) bool {
+	return lease != nil || err != nil && !errors.Is(err, bridge.ErrNoMembers)
 }
 
 // askThese asks for any of these members.
@@ -68,6 +84,8 @@ func (a *attempt) askThese(ctx context.Context, members []string) (*Lease, *Held
 	case err != nil:
 		if sent(err) || errors.Is(err, errReply) {
 			a.doubt(id)
+		} else if doubt && errors.Is(err, bridge.ErrNoMembers) {
+			a.again()
 		}
 		return nil, nil, err
 	case held != nil:
@@ -76,10 +94,23 @@ func (a *attempt) askThese(ctx context.Context, members []string) (*Lease, *Held
 		}
 		return nil, m.heldError(held), nil
 	}
+	if doubt {
+		a.releaseOthers(id, got.member)
+	}
 	return a.granted(ctx, &hold{
 		name: memberLock(m.name, got.member), pool: m.name, member: got.member,
 		id: id, fence: got.fence, twice: doubt,
 	}, before)
+}
+
+// releaseOthers has the other members released that the first acquire, which was repeated, may take under
+// the same id if it is executed late.
+func (a *attempt) releaseOthers(id, member string) {
+	for _, ref := range a.pool.refs(a.mutex.name, id) {
+		if ref.member != member {
+			a.mutex.client.janitor.add(ref, time.Now().Add(operationLimit), a.until)
+		}
+	}
 }
 
 // anyGot is what was taken of a pool.
@@ -145,7 +176,7 @@ type hints struct {
 
 // put keeps what a signal said. Those of single locks say 1.
 func (h *hints) put(name, text string) {
-	if text == "1" || len(text) > maxName {
+	if text == "1" || len(text) > maxName || !strings.HasSuffix(name, "}/") {
 		return
 	}
 	h.mu.Lock()

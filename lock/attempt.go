@@ -23,6 +23,7 @@ type attempt struct {
 	since time.Time // when Lock, TryLock or Adopt was called
 	from  string    // the id to take the lock over from; "" to take it if it is free
 	seize bool      // take it whoever holds it
+	force bool      // from is of somebody who does not know
 	pool  *poolWait // any member's lock of a pool is wanted, and mutex stands for the pool; or nil
 	id    string    // of the acquire in doubt; "" if there is none
 	until time.Time // when the acquire in doubt has expired, if it was executed
@@ -89,7 +90,7 @@ func (a *attempt) given() string {
 	switch {
 	case a.from == "":
 		return a.mutex.settings.id
-	case a.mutex.settings.keepID:
+	case a.mutex.settings.keepID && !a.force:
 		return a.from
 	}
 	return ""

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/gomodule/redigo/redis"
@@ -134,9 +133,7 @@ func (c *Client) checkName(name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	k := c.store.keyspace
-	key := strings.TrimPrefix(k.lock(name), k.prefix)
-	if k.before != defaultBefore && strings.HasPrefix(key, defaultBefore) || strings.HasPrefix(key, "lock-") {
+	if c.store.collides(name) {
 		return invalid("the name %.40q makes a key that begins as holdfast's own do: give it another"+
 			" beginning, or choose another KeyFormat", name)
 	}

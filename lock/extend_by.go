@@ -34,12 +34,11 @@ func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Durati
 	if _, err := h.checkExtend(ctx, ttl); err != nil {
 		return 0, err
 	}
-	longest := time.Duration(h.longest.Load())
-	if longest+d > maxTTL {
-		return 0, invalid("%v more than the %v that the lease may have left is more than %v: give less",
-			d, longest, maxTTL)
+	most := max(ttl, time.Until(h.term.Until())+h.settings.marginFor(ttl)) + d
+	if most > maxTTL {
+		return 0, invalid("%v more would be %v, which is over %v: give less", d, most, maxTTL)
 	}
-	if err := h.lengthen(longest + d); err != nil {
+	if err := h.lengthen(most); err != nil {
 		return 0, err
 	}
 	sent := renewal.Now()

@@ -12,15 +12,45 @@ import (
 // Its Unlock does not release the lock. Nobody's signal is used up and none is given: waiters go on
 // waiting.
 //
-// It blocks as [Mutex.TryLock] does. The error is never a [*HeldError]; it Is [ErrUnknown] if Redis may
-// have done it without our learning of it: that is cleaned up in the background, and then nobody holds
-// the lock. No lease is held after an error.
+// It asks who holds the lock, and takes it from that one; if it has changed hands meanwhile, again, for
+// one operation limit of 2 s at most, after which the error is a [*HeldError]. Each of the two steps
+// blocks as [Mutex.TryLock] does. The error Is [ErrUnknown] if Redis may have done it without our learning
+// of it: that is cleaned up in the background, and then nobody holds the lock. No lease is held after an
+// error. A value of more than 1 KiB, which no lock has, must be reset before.
 func (m *Mutex) Seize(ctx context.Context) (*Lease, error) {
 	if err := m.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer m.client.calls.leave()
-	a := &attempt{mutex: m, since: time.Now(), seize: true}
+	since := time.Now()
+	if m.settings.id != "" {
+		a := &attempt{mutex: m, since: since, seize: true}
+		return a.twice(ctx) // which is not repeated under a given id
+	}
+	for {
+		lease, err := m.takeFrom(ctx, since)
+		changed := errors.Is(err, ErrHeld) || errors.Is(err, ErrNotHeld)
+		if !changed || errors.Is(err, ErrUnknown) || time.Since(since) > operationLimit {
+			return lease, err
+		}
+	}
+}
+
+// takeFrom takes the lock from whoever holds it at the moment, and from nobody else: so that what is
+// executed late, after a repeat was granted and released, takes it from nobody.
+func (m *Mutex) takeFrom(ctx context.Context, since time.Time) (*Lease, error) {
+	var held *taken
+	err := m.client.twice(ctx, func() (err error) {
+		held, err = m.client.store.owner(ctx, m.name)
+		return err
+	})
+	if err != nil {
+		return nil, explain("acquire", m.name, err)
+	}
+	a := &attempt{mutex: m, since: since}
+	if held != nil {
+		a.from, a.force = held.owner, true
+	}
 	return a.twice(ctx)
 }
 

@@ -40,6 +40,12 @@ func (k keyspace) name(key string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(key, k.prefix+k.before), k.after)
 }
 
+// collides reports whether the key of a lock of this name would begin as other keys of holdfast's do.
+func (k keyspace) collides(name string) bool {
+	key := strings.TrimPrefix(k.lock(name), k.prefix)
+	return k.before != defaultBefore && strings.HasPrefix(key, defaultBefore) || strings.HasPrefix(key, "lock-")
+}
+
 // apart reports whether the keys of locks begin with something that tells them from other keys.
 func (k keyspace) apart() bool { return k.prefix+k.before != "" }
 

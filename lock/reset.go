@@ -184,7 +184,8 @@ func (c *Client) matching(ctx context.Context, f Filter, keys []string) ([]Owner
 			continue
 		}
 		o := parseOwner(names[i], t.owner, t.pttl)
-		ours := c.store.apart() || o.Label != "" // else any string may be there
+		// Without a beginning of its own any string may be there; with another one, holdfast's other keys.
+		ours := (c.store.apart() || o.Label != "") && !c.store.collides(names[i])
 		if ours && f.match(o, now) {
 			matched = append(matched, o)
 		}

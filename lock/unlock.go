@@ -131,7 +131,9 @@ func (h *hold) result(held bool, a answer) error {
 		return h.foundLost(explain("unlock", h.name, err))
 	case err != nil:
 		return explain("unlock", h.name, err)
-	case a.released || a.doubt: // it was ours at the first attempt, so that was the one that did it
+	case a.released:
+		return nil
+	case a.doubt && h.ref(held).keep.IsZero(): // it was ours at the first attempt, which then did it
 		return nil
 	}
 	return h.foundLost(errGone)

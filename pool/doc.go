@@ -29,8 +29,9 @@
 // # In Redis
 //
 // The members of the pool P are the sorted set lock-pool:{P}; the lock of the member M is the lock
-// {P}/M, and waiters wait at lock-signal:{P}, where a release says which member it was. The braces keep it
+// {P}/M, and waiters wait at lock-signal:{P}/, where a release says which member it was. The braces keep it
 // all in one slot of a Redis Cluster. Programs that lock {P}/M by that name exclude the pool's leases, but
-// their releases are seen by the pool's waiters only within a second. A pool is made for up to some
-// thousand members: a waiter that comes to its turn looks at all of them at once.
+// each side sees the other's releases only within a second. A pool is made for up to some thousand
+// members: a waiter that comes to its turn looks at all of them at once, and so does the first of each
+// client's waiters once a second.
 package pool

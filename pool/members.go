@@ -121,7 +121,7 @@ func (p *Pool) Status(ctx context.Context) ([]MemberInfo, error) {
 	}
 	names := make([]string, len(members))
 	for i, m := range members {
-		names[i] = p.name + "/" + m
+		names[i] = p.name + m
 	}
 	owners, err := p.client.Owners(ctx, "ask for the owners in pool", p.name, names)
 	if err != nil {

@@ -35,7 +35,7 @@ type Options struct {
 // Errors are those of package lock.
 type Pool struct {
 	client bridge.Client
-	name   string
+	name   string // as package lock calls it
 	key    string
 	spread bool
 	lock   *lock.MutexOptions
@@ -48,8 +48,8 @@ type Pool struct {
 
 // New returns the pool of this name. It does no I/O.
 func New(c *lock.Client, name string, o *Options) *Pool {
-	p := &Pool{client: bridge.Of(c), name: "{" + name + "}"}
-	p.key = p.client.Key("lock-pool:", p.name)
+	p := &Pool{client: bridge.Of(c), name: "{" + name + "}/"}
+	p.key = p.client.Key("lock-pool:", "{"+name+"}")
 	if o != nil {
 		p.spread, p.lock = o.Spread, o.Lock
 	}
@@ -121,7 +121,7 @@ func (p *Pool) any(only []string) bridge.Pool {
 		b.Options = p.lock
 	}
 	if only != nil {
-		b.Members = func(context.Context) ([]string, error) { return only, nil }
+		b.Members = func(context.Context, bool) ([]string, error) { return only, nil }
 	}
 	return b
 }
@@ -131,11 +131,11 @@ func (p *Pool) any(only []string) bridge.Pool {
 const freshFor = time.Second
 
 // candidates returns the members in the order in which they are to be tried.
-func (p *Pool) candidates(ctx context.Context) ([]string, error) {
+func (p *Pool) candidates(ctx context.Context, fresh bool) ([]string, error) {
 	p.mu.Lock()
-	members, fresh := p.members, time.Since(p.fresh) < freshFor
+	members, known := p.members, time.Since(p.fresh) < freshFor
 	p.mu.Unlock()
-	if !fresh {
+	if fresh || !known {
 		var err error
 		if members, err = p.Members(ctx); err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func (p *Pool) check(members []string) error {
 		if m == "" {
 			return p.client.ErrInvalid("a member's name is empty: give each a name")
 		}
-		if err := p.client.CheckName(p.name + "/" + m); err != nil {
+		if err := p.client.CheckName(p.name + m); err != nil {
 			return err
 		}
 	}

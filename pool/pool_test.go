@@ -316,11 +316,11 @@ func TestWire(t *testing.T) {
 		t.Errorf("held: %q", keys)
 	}
 	unlock(t, lease)
-	want = []string{"p:lock-fence:{lab}/a", "p:lock-pool:{lab}", "p:lock-signal:{lab}"}
+	want = []string{"p:lock-fence:{lab}/a", "p:lock-pool:{lab}", "p:lock-signal:{lab}/"}
 	if keys := s.Keys(t, "*"); !slices.Equal(keys, want) {
 		t.Errorf("released: %q", keys)
 	}
-	if got := s.Dump(t, "p:lock-signal:{lab}")["p:lock-signal:{lab}"].Value; !slices.Equal(got.([]string), []string{"a"}) {
+	if got := s.Dump(t, "p:lock-signal:{lab}/")["p:lock-signal:{lab}/"].Value; !slices.Equal(got.([]string), []string{"a"}) {
 		t.Errorf("the signal is %q", got)
 	}
 }

@@ -42,11 +42,12 @@ type Client interface {
 
 // A Pool is what LockAny and its like take a member of.
 type Pool struct {
-	Name    string // braces around it: the member m's lock is called Name/m
+	Name    string // in braces, with a slash behind: the member m's lock is called Name + m
 	Key     string // the sorted set that says who belongs to the pool
 	Options any    // a *lock.MutexOptions; nil for the client's
 	// Members returns the members that may be taken, in the order in which they are to be tried.
-	Members func(ctx context.Context) ([]string, error)
+	// Unless fresh is set they may be as they were a moment ago.
+	Members func(ctx context.Context, fresh bool) ([]string, error)
 }
 
 // ErrNoMembers is why nothing can be taken from a pool.
