@@ -3,10 +3,10 @@ TEST := go run ./internal/redistest/summary
 FUZZTIME ?= 10s
 
 .NOTPARALLEL:
-.PHONY: help setup fmt lint test race cover fuzz examples demo bench faults ci
+.PHONY: help setup fmt lint test race cover fuzz examples demo bench faults chaos chaos-nightly mutants sim sim-nightly ci
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install a Redis for the tests if there is none and it can be done
 	@tools/setup
@@ -43,6 +43,24 @@ bench: setup ## Measure, as ratios to hand-written redigo
 
 faults: setup ## A short run of the fault tests
 	$(TEST) -race -run Fault ./...
+
+chaos: setup ## Random programs under random faults, checked: SEED=, DURATION=, CLIENTS=, NAMES=, TTL=, CHAOS=-operator
+	go test ./internal/chaos -count=1 -v -timeout 0 -run '^TestFaultChaos$$' -args -duration $(or $(DURATION),1m) \
+		-seed $(or $(SEED),0) -clients $(or $(CLIENTS),8) -names $(or $(NAMES),2) -ttl $(or $(TTL),0s) $(CHAOS)
+
+chaos-nightly: setup ## The same for 30 minutes, and the proof that it finds bugs
+	$(MAKE) chaos DURATION=10m
+	$(MAKE) chaos DURATION=5m CHAOS=-operator
+	go test ./internal/chaos -count=1 -v -timeout 0 -run '^TestMutants$$' -args -mutants
+
+mutants: setup ## Break the library on purpose, and see each break noticed
+	go run ./internal/mutants
+
+sim: ## Simulate 10,000 random programs in virtual time
+	go test ./internal/sim -run TestSim -programs 10000 -timeout 10m
+
+sim-nightly: ## Simulate 1,000,000
+	go test ./internal/sim -run TestSim -programs 1000000 -from 10001 -timeout 24h
 
 ci: lint cover examples faults ## All that must pass; the demo last, without a terminal
 	$(MAKE) demo </dev/null

@@ -355,3 +355,28 @@ func TestBadKeyFormat(t *testing.T) {
 		}
 	}
 }
+
+// Other keys of holdfast's are no locks, whatever the key of a lock begins with.
+func TestKeyFormatAndOtherKeys(t *testing.T) {
+	t.Parallel()
+	for _, o := range []lock.Options{{Prefix: "app:", KeyFormat: "%s"}, {KeyFormat: "l%s"}} {
+		s := redistest.Start(t)
+		c := open(t, s, &o)
+		acquire(t, c.Mutex("job"))
+		s.Do(t, "SET", o.Prefix+"lock-reg:stock", "5")
+		for i, err := range c.List(soon(t), lock.Filter{}) {
+			if err != nil || i.Owner.Name != "job" {
+				t.Errorf("%+v: List gives %q, %v", o, i.Owner.Name, err)
+			}
+		}
+		reset, err := c.ResetAll(soon(t), lock.Filter{All: true})
+		if err != nil || len(reset) != 1 {
+			t.Errorf("%+v: ResetAll: %v, %v", o, reset, err)
+		}
+		for _, key := range []string{"lock-reg:stock", "lock-fence:job"} {
+			if value(t, s, o.Prefix+key) == "" {
+				t.Errorf("%+v: %s is gone", o, key)
+			}
+		}
+	}
+}

@@ -418,3 +418,44 @@ func TestExtendAndTake(t *testing.T) {
 		}
 	})
 }
+
+// What another client has assigned is there, though this one remembers an empty pool.
+func TestAssignByAnother(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		p := pool.New(open(nil), "lab", nil)
+		if n, err := p.Len(soon(t)); n != 0 || err != nil {
+			t.Fatalf("Len: %d, %v", n, err)
+		}
+		assign(t, open(nil), nil, "b")
+		unlock(t, take(t, p))
+	})
+}
+
+// A lock that is called as the pool is does not get into its way.
+func TestLockOfThePoolsName(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		holder, err := open(nil).Mutex("{lab}").TryLock(soon(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := open(nil)
+		ctx, cancel := context.WithCancel(soon(t))
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.Mutex("{lab}").Lock(ctx)
+			done <- err
+		}()
+		redistest.Until(t, "it waits", func() bool { return c.Stats().Waiting == 1 })
+		p := assign(t, c, nil, "a")
+		lease, err := p.Lock(soon(t))
+		if err != nil {
+			t.Fatalf("Lock: %v", err)
+		}
+		unlock(t, lease)
+		cancel()
+		<-done
+		_ = holder.Unlock(soon(t))
+	})
+}

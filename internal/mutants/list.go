@@ -129,6 +129,7 @@ var mutants = []mutant{
 	{
 		"shrunk", "what left a pool is given out", "internal/scripts/acquire_any.lua",
 		"    if score then free = i end", "    free = i",
-		"Shrink", []string{"./pool"},
+		"Shrink",
+		[]string{"./pool"},
 	},
 }

@@ -201,3 +201,25 @@ func (c *container) log() string {
 
 // pid is 0: the process may be on another machine, and is in a PID namespace of its own.
 func (c *container) pid() int { return 0 }
+
+// address is where the container is in its own network, without the published port before it.
+func (c *container) address() (string, error) {
+	now, err := c.client.InspectContainer(c.name)
+	if err != nil {
+		return "", err
+	}
+	for _, network := range now.NetworkSettings.Networks {
+		if network.IPAddress != "" {
+			return network.IPAddress + ":6379", nil
+		}
+	}
+	return "", errors.New("the container has no address: it is in no network")
+}
+
+func (c *container) disconnect() error {
+	return c.client.DisconnectNetwork("bridge", docker.NetworkConnectionOptions{Container: c.name, Force: true})
+}
+
+func (c *container) connect() error {
+	return c.client.ConnectNetwork("bridge", docker.NetworkConnectionOptions{Container: c.name})
+}

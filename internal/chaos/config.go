@@ -1,0 +1,49 @@
+package chaos
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"time"
+)
+
+// The bounds of the design: from one look of a waiter to the next, of an operation, and what the
+// machine adds, which does much else.
+const (
+	look           = time.Second
+	operationLimit = 2 * time.Second
+	slack          = time.Second
+)
+
+// A Config says how a run is to be. All fields but Operator must be set.
+type Config struct {
+	Seed     uint64        // of the programs and the faults; how they meet is up to the scheduler
+	TTL      time.Duration // of the locks; work takes up to four of them
+	Duration time.Duration // of all rounds together, about
+	Round    time.Duration // of the faults in one round
+	Clients  int           // each behind a fault proxy of its own
+	Workers  int           // of each client
+	Names    int
+
+	// Operator lets locks be deleted, reset and seized while they are held. Two can believe then, for a
+	// time that the rule "told" bounds; the rule "overlap" forgives only what such an act explains.
+	Operator bool
+}
+
+// random returns a source of its own for each part of a run.
+func (c Config) random(part uint64) *rand.Rand { return rand.New(rand.NewPCG(c.Seed, part)) }
+
+func (c Config) names() []string {
+	names := make([]string, c.Names)
+	for i := range names {
+		names[i] = "chaos-" + strconv.Itoa(i)
+	}
+	return names
+}
+
+// upTo returns a duration in [0, d).
+func upTo(random *rand.Rand, d time.Duration) time.Duration {
+	return time.Duration(random.Int64N(int64(max(d, 1))))
+}
+
+// chance is true in so many of a hundred cases.
+func chance(random *rand.Rand, percent int) bool { return random.IntN(100) < percent }

@@ -1,0 +1,134 @@
+package chaos
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+)
+
+// A nemesis makes the faults of one client.
+type nemesis struct {
+	run    *run
+	seat   *seat
+	random *rand.Rand
+	caught *faultproxy.Catch // of the fault that goes on; or nil
+}
+
+// rage makes one fault after the other until stop is closed. In the end all is healed.
+func (n *nemesis) rage(stop <-chan struct{}) {
+	ttl := n.run.cfg.TTL
+	for wait(stop, upTo(n.random, ttl)) {
+		kind, strike := n.choose()
+		f := Fault{Kind: kind, Client: n.seat.index, From: n.run.now()}
+		strike()
+		longest := 2 * ttl
+		if chance(n.random, 25) {
+			longest = 8 * ttl
+		}
+		more := wait(stop, ttl/10+upTo(n.random, longest))
+		if kind == "hold then drop" && more {
+			n.seat.proxy.Partition("")
+			wait(stop, upTo(n.random, ttl))
+		}
+		n.heal()
+		f.To = n.run.now()
+		n.run.fault(f)
+	}
+}
+
+// heal ends the fault. Heal knows no more of a catch that holds a request.
+func (n *nemesis) heal() {
+	n.seat.proxy.Heal()
+	if n.caught != nil {
+		n.caught.Release()
+		n.caught = nil
+	}
+}
+
+// wait waits, and returns false if stop was closed.
+func wait(stop <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-stop:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// choose chooses a fault. Replies are held most: it is they that can make a client believe for too long.
+func (n *nemesis) choose() (kind string, strike func()) {
+	p := n.seat.proxy
+	set := func(d faultproxy.Direction, f faultproxy.Fault) func() { return func() { p.Set(d, f, "") } }
+	catch := func(f faultproxy.Fate) func() {
+		return func() { n.caught = p.Catch(f, "EVALSHA", "lock:") }
+	}
+	faults := []struct {
+		kind   string
+		strike func()
+	}{
+		{"hold replies", set(faultproxy.ToClient, faultproxy.Hold)},
+		{"hold replies", set(faultproxy.ToClient, faultproxy.Hold)},
+		{"hold replies", set(faultproxy.ToClient, faultproxy.Hold)},
+		{"hold requests", set(faultproxy.ToServer, faultproxy.Hold)},
+		{"hold then drop", set(faultproxy.ToServer, faultproxy.Hold)},
+		{"drop replies", set(faultproxy.ToClient, faultproxy.Drop)},
+		{"drop requests", set(faultproxy.ToServer, faultproxy.Drop)},
+		{"partition", func() { p.Partition("") }},
+		{"reset", func() { p.Reset("") }},
+		{"reset waits", func() { p.Reset("BLPOP") }},
+		{"delay replies", func() { p.Delay(faultproxy.ToClient, upTo(n.random, n.run.cfg.TTL/2), "") }},
+		{"delay requests", func() { p.Delay(faultproxy.ToServer, upTo(n.random, n.run.cfg.TTL/2), "") }},
+		{"cut replies", func() { p.Cut(faultproxy.ToClient, n.random.Int64N(300), "") }},
+		{"cut requests", func() { p.Cut(faultproxy.ToServer, n.random.Int64N(1000), "") }},
+		{"hold a reply", catch(faultproxy.HoldReply)},
+		{"hold a request", catch(faultproxy.HoldRequest)},
+		{"lose a reply", catch(faultproxy.CutReply)},
+		{"lose a request", catch(faultproxy.CutRequest)},
+		{"refuse", func() { p.Refuse(true); p.Reset("") }},
+	}
+	f := faults[n.random.IntN(len(faults))]
+	return f.kind, f.strike
+}
+
+// torment makes the faults of the server until the time is over. It runs on the test's own goroutine,
+// which may end the test.
+func (r *run) torment(d time.Duration) {
+	ttl, end := r.cfg.TTL, time.Now().Add(d)
+	for rest := time.Until(end); rest > 0; rest = time.Until(end) {
+		wait(nil, min(rest, ttl/2+upTo(r.random, 600*time.Millisecond)))
+		f := Fault{Client: -1, From: r.now()}
+		switch r.random.IntN(4) {
+		case 0, 1:
+			f.Kind = "server stopped"
+			r.server.Stop(r.t)
+			wait(nil, ttl/10+upTo(r.random, ttl*5/4))
+			r.server.Continue(r.t)
+		case 2:
+			f.Kind = "clients killed"
+			r.kill()
+		default:
+			_, _ = r.command("SCRIPT", "FLUSH") // nobody is to notice
+			continue
+		}
+		f.To = r.now()
+		r.fault(f)
+	}
+}
+
+// kill ends about half of the library's connections.
+func (r *run) kill() {
+	list, err := redis.String(r.command("CLIENT", "LIST"))
+	if err != nil {
+		r.seen("CLIENT LIST: %v", err)
+	}
+	for _, id := range connections(list) {
+		if chance(r.random, 50) {
+			_, _ = r.command("CLIENT", "KILL", "ID", id) // it may be gone
+		}
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package lock_test
+
+// faultCrowd is how many waiters make a crowd.
+const faultCrowd = 10_000

@@ -1,0 +1,63 @@
+package lock_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Row 1, for many: a process that holds 200 locks is killed. One client that waits for all of them has
+// each when it expires. The 99th percentile is what the row bounds, on a machine at rest; here it must
+// only be clear that no look has found them.
+func TestFaultManyExpiries(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	s := faultServer(t)
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint("job-", i)
+	}
+	holder := faultStart(t, s.URL())
+	holder.tell(t, "lock 2s %s", strings.Join(names, " "))
+	holder.says(t, "locked")
+	events := newFaultEvents()
+	c := faultOpen(t, s.URL(), &lock.Options{Hooks: events.hooks()})
+	var waits []<-chan faultResult
+	for _, name := range names {
+		waits = append(waits, faultLock(faultSoon(t), c.Mutex(name)))
+	}
+	for range n {
+		faultAwait(t, "Waiting", events.waiting)
+	}
+	holder.kill()
+	expiry := faultExpiries(t, s, names)
+	var leases []*lock.Lease
+	var late []time.Duration
+	for i, wait := range waits {
+		lease, at := faultGot(t, wait)
+		leases = append(leases, lease)
+		if expiry[i].IsZero() {
+			continue // it had expired already, on a machine that slow
+		}
+		late = append(late, at.Sub(expiry[i]))
+		if at.Before(expiry[i].Add(-5 * time.Millisecond)) {
+			t.Errorf("%s: acquired %v before the expiry", names[i], expiry[i].Sub(at))
+		}
+	}
+	for _, lease := range leases {
+		faultUnlock(t, lease)
+	}
+	slices.Sort(late)
+	if len(late) < n/2 {
+		t.Fatalf("only %d locks had not expired yet: this tests nothing", len(late))
+	}
+	median, p99, most := late[len(late)/2], late[len(late)*99/100], late[len(late)-1]
+	t.Logf("acquired after the expiry: median %v, p99 %v, at most %v, n = %d", median, p99, most, len(late))
+	if median > 200*time.Millisecond || most > faultS+faultR {
+		t.Errorf("acquired after the expiry: median %v, at most %v, want 200 ms and 3 s", median, most)
+	}
+}
