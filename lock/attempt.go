@@ -22,7 +22,7 @@ type attempt struct {
 	mutex *Mutex
 	since time.Time // when Lock, TryLock or Adopt was called
 	from  string    // the id to take the lock over from; "" to take it if it is free
-	seize bool      // take it whoever holds it
+	seize bool      // take it whoever holds it, under a given id
 	force bool      // from is of somebody who does not know
 	pool  *poolWait // any member's lock of a pool is wanted, and mutex stands for the pool; or nil
 	id    string    // of the acquire in doubt; "" if there is none

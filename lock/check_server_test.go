@@ -11,11 +11,15 @@ import (
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	for info, want := range map[string]Finding{
-		"redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.0\r\n": {"version", OK, "valkey 8.1.0", ""},
-		"redis_version:7.4.0\r\ndragonfly_version:df-v1.30.0\r\n":               {"version", OK, "dragonfly df-v1.30.0", ""},
-		"redis_version:6.0.0\r\n":                                               {"version", OK, "redis 6.0.0", ""},
-		"redis_version:10.1.0\r\n":                                              {"version", OK, "redis 10.1.0", ""},
-		"redis_version:unstable\r\n":                                            {"version", Unknown, "redis unstable", ""},
+		"redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.0\r\n": {
+			"version", OK, "valkey 8.1.0", "",
+		},
+		"redis_version:7.4.0\r\ndragonfly_version:df-v1.30.0\r\n": {
+			"version", OK, "dragonfly df-v1.30.0", "",
+		},
+		"redis_version:6.0.0\r\n":    {"version", OK, "redis 6.0.0", ""},
+		"redis_version:10.1.0\r\n":   {"version", OK, "redis 10.1.0", ""},
+		"redis_version:unstable\r\n": {"version", Unknown, "redis unstable", ""},
 		"redis_version:5.0.14\r\n": {
 			"version", Problem, "redis 5.0.14 is too old", "upgrade to Redis 6.0 or later",
 		},

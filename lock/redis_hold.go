@@ -28,7 +28,7 @@ type acquisition struct {
 	noFence  bool
 	given    bool   // the id was chosen by the user: finding it there is no success
 	from     string // the id to take the lock over from; "" to take it if it is free
-	seize    bool   // take it whoever holds it
+	seize    bool   // take it whoever holds it, under a given id
 }
 
 func (s *store) acquireArgs(a acquisition) scriptArgs {
@@ -37,8 +37,6 @@ func (s *store) acquireArgs(a acquisition) scriptArgs {
 		set.keys = append(set.keys, s.fence(a.name))
 	}
 	switch {
-	case a.seize && a.given:
-		set.args = append(set.args, "seize", "given")
 	case a.seize:
 		set.args = append(set.args, "seize")
 	case a.from != "":

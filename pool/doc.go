@@ -19,7 +19,8 @@
 //     until the release.
 //  3. A waiter gets a member within one handover of a release by a lease of a pool, within 5 ms and a
 //     round trip of the expiry of one that it knows of, and within a second and an operation limit of
-//     2 s of any accident, and of a member's being added.
+//     2 s of any accident, of a member's being added, and of the second of two releases that nobody was
+//     there to tell apart: they leave one signal.
 //
 // # What it does not promise
 //

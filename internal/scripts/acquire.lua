@@ -8,9 +8,8 @@
 -- ARGV[3]  the fence's TTL in milliseconds; only with KEYS[2]
 -- ARGV[4]  left out; or 'given': the id was chosen by the user, so finding it there is no success;
 --          or 'adopt': take the lock over from whoever holds it under the id ARGV[5], and only then;
---          or 'seize': take the lock whoever holds it
--- ARGV[5]  with 'adopt': the id to take over from, which may be ARGV[1]
---          with 'seize': 'given', as above; else left out
+--          or 'seize': take the lock whoever holds it, also under this very id, which the user chose
+-- ARGV[5]  the id to take over from, which may be ARGV[1]; only with 'adopt'
 --
 -- Returns the fencing token as text ('0' without KEYS[2]) when the lock is ours now, or was already
 -- under this very id (the repeat of an attempt whose reply was lost: its TTL is brought back to
@@ -36,8 +35,7 @@ if mode == 'adopt' and owner ~= ARGV[1] and owner ~= ARGV[5] or mode == 'given' 
   if type(wrote) == 'table' and not string.find(wrote.err, 'WRONGTYPE', 1, true) then return wrote end
   if not owner then return {} end
 end
-if mode == 'adopt' and owner == ARGV[5] or
-    mode == 'seize' and (owner ~= ARGV[1] or ARGV[5] == 'given') then
+if mode == 'seize' or mode == 'adopt' and owner == ARGV[5] then
   owner = nil -- to be overwritten, as if it were free
 elseif owner and (owner ~= ARGV[1] or mode == 'given') then
   return {string.sub(owner, 1, 1025), pttl}

@@ -170,7 +170,6 @@ func TestSeize(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theFence}
 	args := []any{"me", 30_000, fenceTTL, "seize"}
-	given := []any{"me", 30_000, fenceTTL, "seize", "given"}
 	token := text(clock{}, ms(fenceTTL))
 
 	onBoth(t, Acquire, []test{
@@ -189,12 +188,7 @@ func TestSeize(t *testing.T) {
 			want:  clock{}, after: lock("me", ms(30_000)).and(theFence, token),
 		},
 		{
-			name: "again", keys: keys, args: args,
-			given: []command{{"SET", theLock, "me", "PX", 10_000}, {"SET", theFence, "7"}},
-			want:  "7", after: lock("me", ms(30_000)).and(theFence, text("7", forever)),
-		},
-		{
-			name: "our given id is there", keys: keys, args: given,
+			name: "our id is there", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me", "PX", 10_000}, {"SET", theFence, "7"}},
 			want:  clock{}, after: lock("me", ms(30_000)).and(theFence, token),
 		},
