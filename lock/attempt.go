@@ -158,18 +158,17 @@ func (a *attempt) fail(err error) error {
 // late that it will be executed yet. Its connection is closed, so that happens within the operation
 // limit, or never.
 func (a *attempt) again() {
-	for _, ref := range a.inDoubt() {
-		a.mutex.client.janitor.add(ref, time.Now().Add(operationLimit), a.until)
-	}
+	a.mutex.client.janitor.add(a.inDoubt(), time.Now().Add(operationLimit), a.until)
 	a.id = ""
 }
 
 // inDoubt returns what the acquire in doubt may have taken.
-func (a *attempt) inDoubt() []lockRef {
+func (a *attempt) inDoubt() lockRef {
+	ref := lockRef{name: a.mutex.name, id: a.id}
 	if a.pool != nil {
-		return a.pool.refs(a.mutex.name, a.id)
+		ref.pool, ref.anyOf = a.mutex.name, a.pool.asked
 	}
-	return []lockRef{{name: a.mutex.name, id: a.id}}
+	return ref
 }
 
 // settle has an acquire cleaned up that is still in doubt when its call ends: at once, behind it on
@@ -178,9 +177,7 @@ func (a *attempt) settle() {
 	if a.id == "" {
 		return
 	}
-	for _, ref := range a.inDoubt() {
-		a.mutex.client.janitor.addTwice(ref, a.until)
-	}
+	a.mutex.client.janitor.addTwice(a.inDoubt(), a.until)
 	a.id = ""
 }
 

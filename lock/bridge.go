@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/scripts"
@@ -21,8 +22,14 @@ func (b bridged) CheckName(name string) error { return b.client.checkName(name) 
 func (b bridged) Eval(ctx context.Context, op, name string, script *scripts.Script,
 	keys []string, args ...any,
 ) (any, error) {
+	return b.EvalBy(ctx, limitFromNow(), op, name, script, keys, args...)
+}
+
+func (b bridged) EvalBy(ctx context.Context, limit time.Time, op, name string, script *scripts.Script,
+	keys []string, args ...any,
+) (any, error) {
 	return b.eval(ctx, op, name, func() (reply any, err error) {
-		reply, _, err = b.client.store.eval(ctx, limitFromNow(), script, keys, args...)
+		reply, _, err = b.client.store.eval(ctx, limit, script, keys, args...)
 		return reply, err
 	})
 }

@@ -10,8 +10,8 @@ import (
 // A janitor sees, in the background, to locks that nobody uses any more. It releases those that may be
 // held after an acquire or a release whose outcome is not known; it lets those without expiry expire
 // that were not released; and it gives a signal when one may be had that was kept for its minimum. It
-// tries each until Redis answered (signals once), or until it does not matter any more. One goroutine does it all, and
-// lives while there is something to do.
+// tries each until Redis answered (signals once), or until it does not matter any more. One goroutine does
+// it all, and lives while there is something to do.
 type janitor struct {
 	store *store
 	stop  chan struct{} // closed by close
@@ -31,10 +31,19 @@ type janitor struct {
 type chore int
 
 const (
-	toRelease chore = iota
-	toExpire        // if it is held still, give it a TTL
-	toRepair        // give a signal if it is free
+	toRelease    chore = iota
+	toExpire           // if it is held still, give it a TTL
+	toRepair           // give a signal if it is free
+	toReleaseAny       // of a pool, whatever is held under the id
 )
+
+// chore returns how what is held as the ref says is released.
+func (r lockRef) chore() chore {
+	if len(r.anyOf) > 0 {
+		return toReleaseAny
+	}
+	return toRelease
+}
 
 // A task is one lock to see to.
 type task struct {
@@ -55,14 +64,14 @@ func newJanitor(s *store) *janitor {
 // add has a lock released at due. It does not block. What is added after close is dropped: the key
 // expires.
 func (j *janitor) add(ref lockRef, due, until time.Time) {
-	j.addTask(task{lockRef: ref, due: due, until: until})
+	j.addTask(task{lockRef: ref, chore: ref.chore(), due: due, until: until})
 }
 
 // addTwice has a lock released now whose acquire is under way still, on a connection that lives. If
 // that breaks, the acquire can be executed until an operation limit after the release went through
 // on another one; so it is released again then.
 func (j *janitor) addTwice(ref lockRef, until time.Time) {
-	j.addTask(task{lockRef: ref, due: time.Now(), until: until, twice: true})
+	j.addTask(task{lockRef: ref, chore: ref.chore(), due: time.Now(), until: until, twice: true})
 }
 
 // expire gives a lock without expiry a TTL, so that it is not held for ever. It does so twice: a check
@@ -162,12 +171,12 @@ const retryEvery = 200 * time.Millisecond
 // do does the tasks, those of one kind together. Releases that found nothing end with a repair: a
 // signal may have been consumed for the sake of the lock.
 func (j *janitor) do(tasks []task) {
-	var kinds [3][]task
+	var kinds [4][]task
 	for _, t := range tasks {
 		kinds[t.chore] = append(kinds[t.chore], t)
 	}
 	deadline := j.limit()
-	free := names(kinds[toRepair])
+	free := refs(kinds[toRepair])
 	if tasks := kinds[toRelease]; len(tasks) > 0 {
 		began := time.Now()
 		released, errs := j.store.releaseAll(context.Background(), deadline, refs(tasks))
@@ -176,8 +185,15 @@ func (j *janitor) do(tasks []task) {
 			case released[i]:
 				j.repair(t.lockRef, time.Since(began))
 			case errs[i] == nil:
-				free = append(free, t.place())
+				free = append(free, t.lockRef)
 			}
+		}
+		j.done(tasks, errs)
+	}
+	if tasks := kinds[toReleaseAny]; len(tasks) > 0 {
+		errs := make([]error, len(tasks))
+		for i, t := range tasks {
+			_, errs[i] = j.store.releaseAny(context.Background(), deadline, t.lockRef)
 		}
 		j.done(tasks, errs)
 	}
@@ -195,14 +211,6 @@ func refs(tasks []task) []lockRef {
 		refs[i] = t.lockRef
 	}
 	return refs
-}
-
-func names(tasks []task) []string {
-	names := make([]string, len(tasks))
-	for i, t := range tasks {
-		names[i] = t.place()
-	}
-	return names
 }
 
 func (j *janitor) done(tasks []task, errs []error) {

@@ -59,7 +59,7 @@ type store struct {
 	label    string
 	client   string // a ULID: host and pid are not unique
 
-	hints      hints
+	pools      pools
 	signalTTL  int64       // milliseconds that a signal waits for a waiter
 	loadExtend atomic.Bool // Redis does not know the extend script: send its text next time
 }
@@ -189,22 +189,26 @@ func (s *store) reset(ctx context.Context, name string) (*taken, error) {
 	return nil, errReply
 }
 
-// repair puts a signal back that was taken and not used.
-func (s *store) repair(ctx context.Context, name string) error {
-	set := s.repairArgs(name)
+// repair puts a signal back that was taken and not used, if the lock is free.
+func (s *store) repair(ctx context.Context, ref lockRef) error {
+	set := s.repairArgs(ref)
 	_, _, err := s.eval(ctx, limitFromNow(), &scripts.Repair, set.keys, set.args...)
 	return err
 }
 
-func (s *store) repairArgs(name string) scriptArgs {
-	return scriptArgs{[]string{s.lock(name), s.signal(name)}, []any{s.signalTTL}}
+func (s *store) repairArgs(ref lockRef) scriptArgs {
+	set := scriptArgs{[]string{s.lock(ref.name), s.signal(ref.place())}, []any{s.signalTTL}}
+	if ref.member != "" {
+		set.args = append(set.args, ref.member)
+	}
+	return set
 }
 
-// repairAll is repair for several names; errors are left to the waiters' looks.
-func (s *store) repairAll(deadline time.Time, names []string) {
-	sets := make([]scriptArgs, len(names))
-	for i, name := range names {
-		sets[i] = s.repairArgs(name)
+// repairAll is repair for several locks; errors are left to the waiters' looks.
+func (s *store) repairAll(deadline time.Time, refs []lockRef) {
+	sets := make([]scriptArgs, len(refs))
+	for i, ref := range refs {
+		sets[i] = s.repairArgs(ref)
 	}
 	_, _ = s.evalAll(context.Background(), deadline, &scripts.Repair, sets)
 }

@@ -17,8 +17,9 @@ import (
 
 // taken is the answer to an acquire that found the lock held.
 type taken struct {
-	owner string
-	pttl  int64
+	owner   string
+	pttl    int64
+	foreign bool // the key is no lock, so nobody holds it and nobody gets it
 }
 
 // An acquisition is what one acquire asks for.
@@ -83,6 +84,7 @@ type lockRef struct {
 	noExpiry bool      // the lock does not expire by itself
 	pool     string    // whose waiters are to be woken, if it is a member's lock; else ""
 	member   string    // of the pool
+	anyOf    []string  // of the pool: whichever member is held under the id is meant, and name is the pool's
 }
 
 // place returns the name under which others wait for the lock.

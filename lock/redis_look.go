@@ -20,7 +20,7 @@ func (s *store) owner(ctx context.Context, name string) (*taken, error) {
 	return parseTaken(reply)
 }
 
-// owners returns for each name who holds the lock: nil for nobody, and for what is no lock.
+// owners returns for each name who holds the lock: nil for nobody.
 func (s *store) owners(ctx context.Context, names []string) ([]*taken, error) {
 	sets := make([]scriptArgs, len(names))
 	for i, name := range names {
@@ -34,7 +34,8 @@ func (s *store) owners(ctx context.Context, names []string) ([]*taken, error) {
 	for i, reply := range replies {
 		refused, isErr := reply.(redis.Error)
 		if isErr && redisconn.HasCode(refused, "WRONGTYPE") {
-			continue // it became something else since the scan
+			all[i] = &taken{foreign: true}
+			continue
 		}
 		if isErr {
 			return nil, refused
@@ -54,7 +55,7 @@ func parseTaken(reply any) (*taken, error) {
 	if len(parts) == 2 {
 		owner, ok := parts[0].([]byte)
 		if pttl, ok2 := parts[1].(int64); ok && ok2 {
-			return &taken{string(owner), pttl}, nil
+			return &taken{owner: string(owner), pttl: pttl}, nil
 		}
 	}
 	return nil, errReply

@@ -83,8 +83,20 @@ func (s *waitStore) Wake(k int) {
 	}))
 }
 
-// GiveBack puts a signal back.
-func (s *waitStore) GiveBack(name string) error { return s.repair(context.Background(), name) }
+// GiveBack puts a signal back. One of a pool that does not say which member was released is always put
+// back: there is no lock to look at.
+func (s *waitStore) GiveBack(name string) error {
+	ref := lockRef{name: name}
+	free := s.pools.take(name)
+	if free != "" {
+		ref = lockRef{name: memberLock(name, free), pool: name, member: free}
+	}
+	err := s.repair(context.Background(), ref)
+	if err != nil && free != "" {
+		s.pools.signalled(name, free) // for the next try
+	}
+	return err
+}
 
 // Group returns the same for all names: one Redis serves them.
 func (s *waitStore) Group(string) string { return "" }
@@ -108,7 +120,6 @@ type waitConn struct {
 	*store
 	link  *redisconn.Link
 	inbox string
-	load  bool // Redis does not know the look script: send its text next time
 }
 
 // Look asks for the PTTLs of the names' locks, and keeps the register of who waits fresh.
@@ -118,7 +129,7 @@ func (c *waitConn) Look(l signal.Look) ([]time.Duration, error) {
 		keys = append(keys, c.lock(name))
 	}
 	keys = append(keys, c.waiting())
-	reply, err := c.look(keys, registerArgs(l))
+	reply, err := c.look(&scripts.Look, keys, registerArgs(l))
 	if err != nil {
 		return nil, err
 	}
@@ -134,19 +145,16 @@ func (c *waitConn) Look(l signal.Look) ([]time.Duration, error) {
 		}
 		left[i] = remaining(pttl)
 	}
-	return left, nil
+	return left, c.lookAny(l.Names, left)
 }
 
-// look runs the look script.
-func (c *waitConn) look(keys []string, args []any) (any, error) {
-	for {
-		reply, err := c.link.Do(operationLimit, script(c.load, &scripts.Look, keys, args...))
-		if err == nil || c.load || redisconn.Classify(err) != redisconn.NoScript {
-			c.load = false
-			return reply, err
-		}
-		c.load = true
+// look runs a script that looks.
+func (c *waitConn) look(sc *scripts.Script, keys []string, args []any) (any, error) {
+	reply, err := c.link.Do(operationLimit, script(false, sc, keys, args...))
+	if err != nil && redisconn.Classify(err) == redisconn.NoScript {
+		return c.link.Do(operationLimit, script(true, sc, keys, args...))
 	}
+	return reply, err
 }
 
 func registerArgs(l signal.Look) []any {
@@ -211,14 +219,14 @@ func (c *waitConn) pop(limit time.Duration, args []any) (string, error) {
 	if !ok {
 		return "", errReply
 	}
-	c.hints.put(name, popped[1])
+	c.pools.signalled(name, popped[1])
 	return name, nil
 }
 
 // Probe looks at one name and reads its signal if one is there. The inbox is filled before, and
 // stands behind the signal, so that the read does not block.
 func (c *waitConn) Probe(name string) (signalled bool, err error) {
-	if _, err := c.look([]string{c.lock(name), c.waiting()}, []any{"0", "0"}); err != nil {
+	if _, err := c.look(&scripts.Look, []string{c.lock(name), c.waiting()}, []any{"0", "0"}); err != nil {
 		return false, err
 	}
 	if _, err := c.link.Do(operationLimit, redisconn.Cmd("LPUSH", c.inbox, "1")); err != nil {

@@ -180,7 +180,7 @@ func (c *Client) matching(ctx context.Context, f Filter, keys []string) ([]Owner
 	now := time.Now()
 	var matched []Owner
 	for i, t := range held {
-		if t == nil {
+		if t == nil || t.foreign { // it became something else since the scan
 			continue
 		}
 		o := parseOwner(names[i], t.owner, t.pttl)

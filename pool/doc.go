@@ -19,8 +19,9 @@
 //     until the release.
 //  3. A waiter gets a member within one handover of a release by a lease of a pool, within 5 ms and a
 //     round trip of the expiry of one that it knows of, and within a second and an operation limit of
-//     2 s of any accident, of a member's being added, and of the second of two releases that nobody was
-//     there to tell apart: they leave one signal.
+//     2 s of any accident, of a member's being added, and of a release while 16 others are not heard yet.
+//  4. Waiting for members costs what waiting for locks does: one connection for each 64 pools, and three
+//     commands a second on it while nothing happens.
 //
 // # What it does not promise
 //
@@ -33,6 +34,6 @@
 // {P}/M, and waiters wait at lock-signal:{P}/, where a release says which member it was. The braces keep it
 // all in one slot of a Redis Cluster. Programs that lock {P}/M by that name exclude the pool's leases, but
 // each side sees the other's releases only within a second. A pool is made for up to some thousand
-// members: a waiter that comes to its turn looks at all of them at once, and so does the first of each
-// client's waiters once a second.
+// members: a waiter that comes to its turn looks at all of them at once, and so does each client that waits
+// once a second. Beyond 10,000 members of all pools on one connection its waiters ask once a second.
 package pool

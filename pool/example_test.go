@@ -92,3 +92,47 @@ func ExamplePool_Shrink() {
 	// released: <nil>
 	// nothing left: true
 }
+
+// What belongs to a pool can be read, and how each member stands.
+func ExamplePool_Status() {
+	client, err := embedded.Open(&lock.Options{Label: "lab"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+
+	p := pool.New(client, "licences", nil)
+	added, removed, err := p.Assign(ctx, "A-17", "A-18", "B-3")
+	fmt.Println(added, "added,", removed, "removed", err)
+	lease, err := p.TryLock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = lease.Unlock(ctx) }()
+
+	n, err := p.Len(ctx)
+	fmt.Println(n, "members", err)
+	members, err := p.Members(ctx)
+	fmt.Println(members, err)
+	has, err := p.Contains(ctx, "C-1")
+	fmt.Println("C-1 is one:", has, err)
+	status, err := p.Status(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range status {
+		fmt.Printf("%s held: %t %q\n", m.Member, m.Held, m.Owner.Label)
+	}
+	gone, err := p.Clear(ctx)
+	fmt.Println(gone, "taken out", err)
+	// Output:
+	// 3 added, 0 removed <nil>
+	// 3 members <nil>
+	// [A-17 A-18 B-3] <nil>
+	// C-1 is one: false <nil>
+	// A-17 held: true "lab"
+	// A-18 held: false ""
+	// B-3 held: false ""
+	// 3 taken out <nil>
+}

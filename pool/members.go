@@ -81,7 +81,12 @@ func (p *Pool) Members(ctx context.Context) ([]string, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	reply, err := p.client.Again(ctx, "read pool", p.name, &scripts.PoolMembers, []string{p.key})
+	members, err := p.read(p.client.Again(ctx, "read pool", p.name, &scripts.PoolMembers, []string{p.key}))
+	return slices.Clone(members), err
+}
+
+// read remembers the members that a script has returned.
+func (p *Pool) read(reply any, err error) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +95,7 @@ func (p *Pool) Members(ctx context.Context) ([]string, error) {
 		return nil, errReply
 	}
 	p.remember(members)
-	return slices.Clone(members), nil
+	return members, nil
 }
 
 // Len returns how many members there are.
@@ -110,6 +115,7 @@ type MemberInfo struct {
 	Member string
 	Held   bool       // somebody holds it
 	Owner  lock.Owner // who, without the ID, and for how long; only if Held
+	NoLock bool       // its key in Redis is something else than a lock: nobody gets it until that is deleted
 }
 
 // Status returns how each member stands, in their order. It blocks for a round trip for the members and
@@ -130,20 +136,25 @@ func (p *Pool) Status(ctx context.Context) ([]MemberInfo, error) {
 	all := make([]MemberInfo, len(members))
 	for i, m := range members {
 		all[i].Member = m
-		if o, ok := owners[i].(*lock.Owner); ok {
+		switch o := owners[i].(type) {
+		case *lock.Owner:
 			all[i].Held, all[i].Owner = true, *o
+		case error:
+			all[i].NoLock = true
 		}
 	}
 	return all, nil
 }
 
-// Health returns how many members are held and how many are free. It blocks as [Pool.Status] does.
+// Health returns how many members are held and how many are free; those with NoLock are neither. It blocks
+// as [Pool.Status] does.
 func (p *Pool) Health(ctx context.Context) (held, free int, err error) {
 	all, err := p.Status(ctx)
 	for _, m := range all {
-		if m.Held {
+		switch {
+		case m.Held:
 			held++
-		} else {
+		case !m.NoLock:
 			free++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -83,12 +84,17 @@ func (p *Pool) Lock(ctx context.Context) (*Lease, error) {
 	return leaseOf(p.client.LockAny(ctx, p.any(nil)))
 }
 
-// TryLock takes a member if one is free, without waiting; if only names members, one of those. It blocks
+// TryLock takes a member if one is free, without waiting; if only names members, one of those; a list
+// that is empty but not nil is refused. It blocks
 // and fails as lock.Mutex.TryLock does. If all are taken the error is a [*lock.HeldError] with the owner
 // whose lock has the least time left; if none belongs to the pool it is [ErrEmpty].
 func (p *Pool) TryLock(ctx context.Context, only ...string) (*Lease, error) {
 	if p.err != nil {
 		return nil, p.err
+	}
+	if only != nil && len(only) == 0 {
+		return nil, p.client.ErrInvalid("the list of members is empty, not nil:" +
+			" name those that may be taken, or pass none for any")
 	}
 	if err := p.check(only); err != nil {
 		return nil, err
@@ -121,7 +127,7 @@ func (p *Pool) any(only []string) bridge.Pool {
 		b.Options = p.lock
 	}
 	if only != nil {
-		b.Members = func(context.Context, bool) ([]string, error) { return only, nil }
+		b.Members = func(context.Context, bool, time.Time) ([]string, error) { return only, nil }
 	}
 	return b
 }
@@ -131,13 +137,14 @@ func (p *Pool) any(only []string) bridge.Pool {
 const freshFor = time.Second
 
 // candidates returns the members in the order in which they are to be tried.
-func (p *Pool) candidates(ctx context.Context, fresh bool) ([]string, error) {
+func (p *Pool) candidates(ctx context.Context, fresh bool, limit time.Time) ([]string, error) {
 	p.mu.Lock()
 	members, known := p.members, time.Since(p.fresh) < freshFor
 	p.mu.Unlock()
 	if fresh || !known {
 		var err error
-		if members, err = p.Members(ctx); err != nil {
+		members, err = p.read(p.client.EvalBy(ctx, limit, "read pool", p.name, &scripts.PoolMembers, []string{p.key}))
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -3,13 +3,11 @@ package pool_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/lock"
@@ -40,52 +38,6 @@ func unlock(t testing.TB, lease *pool.Lease) {
 	if err := lease.Unlock(soon(t)); err != nil {
 		t.Errorf("Unlock %s: %v", lease.Member(), err)
 	}
-}
-
-func TestMembers(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
-		p := pool.New(open(nil), "lab", nil)
-		other := pool.New(open(nil), "lab", nil)
-		want := func(what string, members ...string) {
-			t.Helper()
-			got, err := other.Members(soon(t))
-			if err != nil || !slices.Equal(got, members) {
-				t.Errorf("after %s: %q, %v; want %q", what, got, err, members)
-			}
-		}
-		want("nothing")
-		added, removed, err := p.Assign(soon(t), "c", "a", "b", "a")
-		if err != nil || added != 3 || removed != 0 {
-			t.Errorf("Assign: %d, %d, %v", added, removed, err)
-		}
-		want("Assign", "c", "a", "b")
-		if n, err := p.Extend(soon(t), "d", "a", "e"); err != nil || n != 2 {
-			t.Errorf("Extend: %d, %v", n, err)
-		}
-		want("Extend", "c", "a", "b", "d", "e")
-		if n, err := p.Shrink(soon(t), "a", "x", "e"); err != nil || n != 2 {
-			t.Errorf("Shrink: %d, %v", n, err)
-		}
-		want("Shrink", "c", "b", "d")
-		added, removed, err = p.Assign(soon(t), "d", "z", "b")
-		if err != nil || added != 1 || removed != 1 {
-			t.Errorf("Assign: %d, %d, %v", added, removed, err)
-		}
-		want("Assign", "d", "z", "b")
-		for member, want := range map[string]bool{"z": true, "c": false} {
-			if got, err := other.Contains(soon(t), member); err != nil || got != want {
-				t.Errorf("Contains(%s): %v, %v", member, got, err)
-			}
-		}
-		if n, err := other.Len(soon(t)); err != nil || n != 3 {
-			t.Errorf("Len: %d, %v", n, err)
-		}
-		if n, err := p.Clear(soon(t)); err != nil || n != 3 {
-			t.Errorf("Clear: %d, %v", n, err)
-		}
-		want("Clear")
-	})
 }
 
 func TestTakeInOrder(t *testing.T) {
@@ -150,108 +102,6 @@ func TestEmptyPool(t *testing.T) {
 		}
 		if _, err := p.Lock(soon(t)); !errors.Is(err, pool.ErrEmpty) {
 			t.Errorf("Lock: %v", err)
-		}
-	})
-}
-
-// A waiter gets whatever member is released, by any client.
-func TestWaitForAny(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
-		holder := assign(t, open(nil), nil, "a", "b", "c")
-		leases := map[string]*pool.Lease{}
-		for range 3 {
-			lease := take(t, holder)
-			leases[lease.Member()] = lease
-		}
-		c := open(nil)
-		waiter := pool.New(c, "lab", nil)
-		for _, member := range []string{"b", "c", "a"} {
-			got := make(chan *pool.Lease, 1)
-			go func() {
-				lease, err := waiter.Lock(soon(t))
-				if err != nil {
-					t.Errorf("Lock: %v", err)
-				}
-				got <- lease
-			}()
-			redistest.Until(t, "it waits", func() bool { return c.Stats().Waiting == 1 })
-			unlock(t, leases[member])
-			lease := <-got
-			if lease == nil || lease.Member() != member {
-				t.Fatalf("%s was released, got %v", member, lease)
-			}
-			leases[member] = lease
-		}
-	})
-}
-
-// When nobody releases, the member that expires first is taken.
-func TestWaitForExpiry(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
-		dead := open(&lock.Options{KeepOnClose: true})
-		p := assign(t, dead, nil, "a", "b")
-		take(t, p, "a")
-		short := pool.New(dead, "lab", &pool.Options{Lock: &lock.MutexOptions{TTL: time.Second}})
-		take(t, short, "b")
-		_ = dead.Close()
-		lease, err := pool.New(open(nil), "lab", nil).Lock(soon(t))
-		if err != nil || lease.Member() != "b" {
-			t.Fatalf("got %v, %v", lease, err)
-		}
-		unlock(t, lease)
-	})
-}
-
-// Who leaves the pool while it is held stays held, and is then given to nobody.
-func TestShrinkWhileHeld(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
-		p := assign(t, open(nil), nil, "a", "b")
-		other := pool.New(open(nil), "lab", nil)
-		unlock(t, take(t, other)) // it knows the members now
-		a, b := take(t, p), take(t, p)
-		if n, err := p.Shrink(soon(t), "a"); err != nil || n != 1 {
-			t.Fatalf("Shrink: %d, %v", n, err)
-		}
-		if !a.Valid() || a.Renew(soon(t)) != nil {
-			t.Errorf("the lease of the one that left: %v", a.Err())
-		}
-		unlock(t, a)
-		if lease, err := other.TryLock(soon(t)); !errors.Is(err, lock.ErrHeld) {
-			t.Errorf("got %v, %v", lease, err)
-		}
-		unlock(t, b)
-		if lease := take(t, other); lease.Member() != "b" {
-			t.Errorf("got %s", lease.Member())
-		}
-	})
-}
-
-// A member that is added is found by who waits.
-func TestExtendWhileWaiting(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
-		p := assign(t, open(nil), nil, "a")
-		take(t, p)
-		c := open(nil)
-		got := make(chan string, 1)
-		go func() {
-			lease, err := pool.New(c, "lab", nil).Lock(soon(t))
-			if err != nil {
-				t.Errorf("Lock: %v", err)
-				close(got)
-				return
-			}
-			got <- lease.Member()
-		}()
-		redistest.Until(t, "it waits", func() bool { return c.Stats().Waiting == 1 })
-		if _, err := p.Extend(soon(t), "b"); err != nil {
-			t.Fatal(err)
-		}
-		if member := <-got; member != "b" {
-			t.Errorf("got %q", member)
 		}
 	})
 }
@@ -340,6 +190,7 @@ func TestBadInput(t *testing.T) {
 		"member control":   errOf(good.Shrink(soon(t), "a\x00")),
 		"member long":      errOf(good.TryLock(soon(t), strings.Repeat("x", 510))),
 		"too many members": errOf(good.Extend(soon(t), make([]string, 10_001)...)),
+		"no members":       errOf(good.TryLock(soon(t), []string{}...)),
 		"nil context":      errOf(good.TryLock(nilCtx)),
 		"nil function":     good.Do(soon(t), nil),
 		"ID": errOf(pool.New(c, "lab", &pool.Options{Lock: &lock.MutexOptions{ID: "x"}}).
@@ -366,103 +217,3 @@ func TestBadInput(t *testing.T) {
 }
 
 func errOf[T any](_ T, err error) error { return err }
-
-// 1,000 waiters for 100 members cost what one costs: the calls' connection, the renewals' and one that
-// waits.
-func TestManyWaitersAreCheap(t *testing.T) {
-	t.Parallel()
-	const waiting, handovers = 1000, 20
-	s := redistest.Start(t)
-	var members []string
-	for i := range 100 {
-		members = append(members, fmt.Sprint("m", i))
-	}
-	holder := assign(t, open(t, s, &lock.Options{TTL: time.Minute, Margin: time.Second}), nil, members...)
-	var leases []*pool.Lease
-	for _, member := range members {
-		leases = append(leases, take(t, holder, member))
-	}
-	c := open(t, s, &lock.Options{TTL: time.Minute, Margin: time.Second})
-	waiters := pool.New(c, "lab", nil)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	got := make(chan *pool.Lease, waiting)
-	var all sync.WaitGroup
-	for range waiting {
-		all.Go(func() {
-			if lease, err := waiters.Lock(ctx); err == nil {
-				got <- lease
-			} else if !errors.Is(err, context.Canceled) {
-				t.Errorf("Lock: %v", err)
-			}
-		})
-	}
-	redistest.Until(t, "all wait", func() bool { return c.Stats().Waiting == waiting })
-	if n := c.Stats().Connections; n > 3 {
-		t.Errorf("%d connections", n)
-	}
-	for _, lease := range leases[:handovers] {
-		unlock(t, lease)
-		if next := <-got; next.Member() != lease.Member() {
-			t.Errorf("%s was released, got %s", lease.Member(), next.Member())
-		}
-	}
-	cancel()
-	all.Wait()
-}
-
-// What a pool itself has added is there for it at once.
-func TestExtendAndTake(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
-		p := assign(t, open(nil), nil, "a")
-		take(t, p)
-		if _, err := p.Extend(soon(t), "b"); err != nil {
-			t.Fatal(err)
-		}
-		if lease := take(t, p); lease.Member() != "b" {
-			t.Errorf("got %s", lease.Member())
-		}
-	})
-}
-
-// What another client has assigned is there, though this one remembers an empty pool.
-func TestAssignByAnother(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
-		p := pool.New(open(nil), "lab", nil)
-		if n, err := p.Len(soon(t)); n != 0 || err != nil {
-			t.Fatalf("Len: %d, %v", n, err)
-		}
-		assign(t, open(nil), nil, "b")
-		unlock(t, take(t, p))
-	})
-}
-
-// A lock that is called as the pool is does not get into its way.
-func TestLockOfThePoolsName(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
-		holder, err := open(nil).Mutex("{lab}").TryLock(soon(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := open(nil)
-		ctx, cancel := context.WithCancel(soon(t))
-		done := make(chan error, 1)
-		go func() {
-			_, err := c.Mutex("{lab}").Lock(ctx)
-			done <- err
-		}()
-		redistest.Until(t, "it waits", func() bool { return c.Stats().Waiting == 1 })
-		p := assign(t, c, nil, "a")
-		lease, err := p.Lock(soon(t))
-		if err != nil {
-			t.Fatalf("Lock: %v", err)
-		}
-		unlock(t, lease)
-		cancel()
-		<-done
-		_ = holder.Unlock(soon(t))
-	})
-}

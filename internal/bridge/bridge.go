@@ -6,6 +6,7 @@ package bridge
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/scripts"
 )
@@ -26,13 +27,18 @@ type Client interface {
 	// Again is Eval for scripts that may be executed twice: after a network error it is sent once more.
 	Again(ctx context.Context, op, name string, script *scripts.Script, keys []string, args ...any) (any, error)
 
+	// EvalBy is Eval with another limit.
+	EvalBy(ctx context.Context, limit time.Time, op, name string, script *scripts.Script,
+		keys []string, args ...any) (any, error)
+
 	// LockAny is lock.Mutex.Lock, TryLockAny is TryLock and DoAny is Do for any member of a pool. They
 	// return a *lock.Lease and the member.
 	LockAny(ctx context.Context, p Pool) (lease any, member string, err error)
 	TryLockAny(ctx context.Context, p Pool) (lease any, member string, err error)
 	DoAny(ctx context.Context, p Pool, fn func(ctx context.Context, member string) error) error
 
-	// Owners returns a *lock.Owner for each name, nil for what nobody holds. It is executed twice after
+	// Owners returns a *lock.Owner for each name, nil for what nobody holds, and lock.ErrWrongType for
+	// what is no lock. It is executed twice after
 	// a network error.
 	Owners(ctx context.Context, op, name string, names []string) ([]any, error)
 
@@ -46,8 +52,8 @@ type Pool struct {
 	Key     string // the sorted set that says who belongs to the pool
 	Options any    // a *lock.MutexOptions; nil for the client's
 	// Members returns the members that may be taken, in the order in which they are to be tried.
-	// Unless fresh is set they may be as they were a moment ago.
-	Members func(ctx context.Context, fresh bool) ([]string, error)
+	// Unless fresh is set they may be as they were a moment ago. It blocks at most until limit.
+	Members func(ctx context.Context, fresh bool, limit time.Time) ([]string, error)
 }
 
 // ErrNoMembers is why nothing can be taken from a pool.

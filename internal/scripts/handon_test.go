@@ -1,6 +1,9 @@
 package scripts
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestAcquireGiven(t *testing.T) {
 	t.Parallel()
@@ -313,6 +316,16 @@ func TestReleaseAndKeep(t *testing.T) {
 			name: "ours, of a pool", keys: keys, args: []any{"me", signalTTL, 0, 0, "m"},
 			given: []command{{"SET", theLock, "me"}},
 			want:  1, after: state{theSignal: list(span{0, signalTTL}, "m")},
+		},
+		{
+			name: "ours, of a pool, a signal waits", keys: keys, args: []any{"me", signalTTL, 0, 0, "m"},
+			given: []command{{"SET", theLock, "me"}, {"LPUSH", theSignal, "x"}},
+			want:  1, after: state{theSignal: list(span{0, signalTTL}, "m", "x")},
+		},
+		{
+			name: "ours, of a pool, 16 signals wait", keys: keys, args: []any{"me", signalTTL, 0, 0, "m"},
+			given: []command{{"SET", theLock, "me"}, append(command{"LPUSH", theSignal}, slices.Repeat([]any{"x"}, 16)...)},
+			want:  1, after: state{theSignal: list(span{0, signalTTL}, slices.Repeat([]string{"x"}, 16)...)},
 		},
 	})
 }

@@ -1,6 +1,9 @@
 package scripts
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 const thePool = "lock-pool:{p}"
 
@@ -172,6 +175,120 @@ func TestPoolMembers(t *testing.T) {
 		{
 			name: "foreign", keys: keys, given: []command{{"RPUSH", thePool, "x"}},
 			want: fails("WRONGTYPE"), after: state{thePool: list(forever, "x")},
+		},
+	})
+}
+
+func TestReleaseAny(t *testing.T) {
+	t.Parallel()
+	const signal = "lock-signal:{p}/"
+	keys := []string{signal, "lock:a", "lock:b", "lock:c"}
+	args := []any{"me", signalTTL, "a", "b", "c"}
+	pushed := func(texts ...string) key { return list(span{0, signalTTL}, texts...) }
+	full := state{"lock:a": text("you", forever), "lock:b": text("you", forever), "lock:c": text("you", forever)}
+
+	onBoth(t, ReleaseAny, []test{
+		{
+			name: "one is ours", keys: keys, args: args,
+			given: []command{{"SET", "lock:a", "you"}, {"SET", "lock:b", "me"}},
+			want:  1, after: state{"lock:a": text("you", forever), signal: pushed("b")},
+		},
+		{
+			name: "two are ours", keys: keys, args: args,
+			given: []command{{"SET", "lock:a", "me"}, {"SET", "lock:c", "me"}, {"LPUSH", signal, "x"}},
+			want:  2, after: state{signal: pushed("c", "a", "x")},
+		},
+		{
+			name: "none is ours, one is free", keys: keys, args: args,
+			given: []command{{"SET", "lock:a", "you"}, {"SET", "lock:c", "me/kept"}},
+			want:  0, after: state{"lock:a": text("you", forever), "lock:c": text("me/kept", forever), signal: pushed("1")},
+		},
+		{
+			name: "a signal is there", keys: keys, args: args, given: []command{{"LPUSH", signal, "x"}},
+			want: 0, after: state{signal: list(forever, "x")},
+		},
+		{
+			name: "none is free", keys: keys, args: args,
+			given: []command{{"MSET", "lock:a", "you", "lock:b", "you", "lock:c", "you"}},
+			want:  0, after: full,
+		},
+		{
+			name: "as many signals as may wait", keys: keys, args: args,
+			given: []command{{"SET", "lock:a", "me"}, append(command{"LPUSH", signal}, slices.Repeat([]any{"x"}, 16)...)},
+			want:  1, after: state{signal: pushed(slices.Repeat([]string{"x"}, 16)...)},
+		},
+		{
+			name: "a member called 1", keys: keys[:2], args: []any{"me", signalTTL, "1"},
+			given: []command{{"SET", "lock:a", "me"}},
+			want:  1, after: state{signal: pushed("1")},
+		},
+		{
+			name: "foreign lock", keys: keys[:2], args: args[:3], given: []command{{"RPUSH", "lock:a", "me"}},
+			want: 0, after: state{"lock:a": list(forever, "me")},
+		},
+		{
+			name: "foreign signal", keys: keys, args: args,
+			given: []command{{"SET", signal, "x"}, {"SET", "lock:a", "me"}},
+			want:  1, after: state{signal: text("x", forever)},
+		},
+	})
+}
+
+func TestLookAny(t *testing.T) {
+	t.Parallel()
+	const other = "lock-pool:{q}"
+	keys := []string{thePool, "lock:a", "lock:b"}
+	args := []any{2, "a", "b"}
+	members := command{"ZADD", thePool, 1, "a", 2, "b"}
+	pool := state{thePool: zset("a", "b")}
+	a, b := command{"SET", "lock:a", "you", "PX", 50_000}, command{"SET", "lock:b", "them", "PX", 20_000}
+	held := pool.and("lock:a", text("you", ms(50_000))).and("lock:b", text("them", ms(20_000)))
+
+	onBoth(t, LookAny, []test{
+		{name: "all held", keys: keys, args: args, given: []command{members, a, b}, want: []any{ms(20_000)}, after: held},
+		{
+			name: "none has an expiry", keys: keys, args: args,
+			given: []command{members, {"SET", "lock:a", "x"}, {"RPUSH", "lock:b", "x"}},
+			want:  []any{-1},
+			after: pool.and("lock:a", text("x", forever)).and("lock:b", list(forever, "x")),
+		},
+		{
+			name: "one has an expiry", keys: keys, args: args,
+			given: []command{members, a, {"SET", "lock:b", "x"}},
+			want:  []any{ms(50_000)},
+			after: pool.and("lock:a", text("you", ms(50_000))).and("lock:b", text("x", forever)),
+		},
+		{
+			name: "one is free", keys: keys, args: args, given: []command{members, a},
+			want: []any{-2}, after: pool.and("lock:a", text("you", ms(50_000))),
+		},
+		{
+			name: "another order", keys: keys, args: args,
+			given: []command{{"ZADD", thePool, 2, "a", 1, "b"}, a, b},
+			want:  []any{ms(20_000)},
+			after: held.and(thePool, zset("b", "a")),
+		},
+		{
+			name: "one has left", keys: keys, args: args, given: []command{{"ZADD", thePool, 1, "a"}, a, b},
+			want: []any{-4}, after: held.and(thePool, zset("a")),
+		},
+		{
+			name: "one has come", keys: keys, args: args, given: []command{members, {"ZADD", thePool, 3, "c"}, a, b},
+			want: []any{-4}, after: held.and(thePool, zset("a", "b", "c")),
+		},
+		{
+			name: "one for another", keys: keys, args: args, given: []command{{"ZADD", thePool, 1, "a", 2, "c"}, a, b},
+			want: []any{-4}, after: held.and(thePool, zset("a", "c")),
+		},
+		{name: "emptied", keys: keys, args: args, want: []any{-4}, after: state{}},
+		{
+			name: "foreign pool", keys: keys, args: args, given: []command{{"SET", thePool, "x"}, a, b},
+			want: []any{-4}, after: held.and(thePool, text("x", forever)),
+		},
+		{
+			name: "two pools", keys: append(append([]string{}, keys...), other, "lock:c"), args: []any{2, "a", "b", 1, "c"},
+			given: []command{members, a, b, {"ZADD", other, 1, "c"}},
+			want:  []any{ms(20_000), -2}, after: held.and(other, zset("c")),
 		},
 	})
 }

@@ -8,7 +8,7 @@
 -- ARGV[3]  for how many milliseconds nobody may have the lock yet; 0: it is free at once. It and what
 --          follows may be left out without KEYS[3]
 -- ARGV[4]  the lease's fencing token; 0 without KEYS[3]
--- ARGV[5]  what to push as the signal; left out: 1
+-- ARGV[5]  of a pool's member, what to push as the signal: its name; left out: 1
 --
 -- Returns 1 when it was released, 0 when somebody else or nobody holds it, be it under the same id
 -- with a later fencing token. WRONGTYPE if the lock is something else; a signal key of a foreign type
@@ -17,6 +17,9 @@
 -- A lock that is not free at once stays there with the value <id>/kept, so that no late renewal and
 -- no second release touches it; a repeat that finds this returns 1. Waiters are woken all the same:
 -- they read the new TTL and set their timers by it.
+--
+-- One signal at a time is enough for a lock. For a pool up to 16 wait, since two releases are for two
+-- waiters.
 --
 -- The lock's DEL comes before all other writes, so that a Redis out of memory cannot keep a lock held
 -- (it lets a script go on that has written), and errors after it are swallowed: the waiters' own look
@@ -50,7 +53,7 @@ local gone = call('DEL', KEYS[1])
 if type(gone) == 'table' then return gone end
 if keep then call('SET', KEYS[1], ARGV[1] .. '/kept', 'PX', ARGV[3]) end
 if list then
-  if signals == 0 then call('LPUSH', KEYS[2], ARGV[5] or '1') end
+  if signals < (ARGV[5] and 16 or 1) then call('LPUSH', KEYS[2], ARGV[5] or '1') end
   call('PEXPIRE', KEYS[2], ARGV[2])
 end
 return 1

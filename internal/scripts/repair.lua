@@ -5,13 +5,14 @@
 -- KEYS[1]  the lock
 -- KEYS[2]  the signal
 -- ARGV[1]  the signal's TTL in milliseconds
+-- ARGV[2]  what to push as the signal; left out: 1
 --
 -- Returns 1 when a signal was pushed, else 0. A signal key of a foreign type is left alone.
 local held = redis.pcall('EXISTS', KEYS[1])
 if type(held) == 'table' then return held end
 if held == 1 then return 0 end
 if redis.pcall('LLEN', KEYS[2]) ~= 0 then return 0 end
-local pushed = redis.pcall('LPUSH', KEYS[2], '1')
+local pushed = redis.pcall('LPUSH', KEYS[2], ARGV[2] or '1')
 if type(pushed) == 'table' then return pushed end
 redis.pcall('PEXPIRE', KEYS[2], ARGV[1])
 return 1

@@ -22,6 +22,7 @@ var (
 	AcquireAny  = script("acquire_any", acquireAny)
 	Extend      = script("extend", extend)
 	Look        = script("look", look)
+	LookAny     = script("look_any", lookAny)
 	Owner       = script("owner", owner)
 	PoolAssign  = script("pool_assign", poolAssign)
 	PoolChange  = script("pool_change", poolChange)
@@ -29,6 +30,7 @@ var (
 	Probe       = script("probe", probe)
 	Register    = script("register", register)
 	Release     = script("release", release)
+	ReleaseAny  = script("release_any", releaseAny)
 	Repair      = script("repair", repair)
 	Reset       = script("reset", reset)
 )
@@ -42,6 +44,8 @@ var (
 	extend string
 	//go:embed look.lua
 	look string
+	//go:embed look_any.lua
+	lookAny string
 	//go:embed owner.lua
 	owner string
 	//go:embed pool_assign.lua
@@ -56,6 +60,8 @@ var (
 	register string
 	//go:embed release.lua
 	release string
+	//go:embed release_any.lua
+	releaseAny string
 	//go:embed repair.lua
 	repair string
 	//go:embed reset.lua
@@ -65,8 +71,8 @@ var (
 // All returns every script, in the order of their names.
 func All() []Script {
 	return []Script{
-		Acquire, AcquireAny, Extend, Look, Owner, PoolAssign, PoolChange,
-		PoolMembers, Probe, Register, Release, Repair, Reset,
+		Acquire, AcquireAny, Extend, Look, LookAny, Owner, PoolAssign, PoolChange,
+		PoolMembers, Probe, Register, Release, ReleaseAny, Repair, Reset,
 	}
 }
 

@@ -1,0 +1,194 @@
+package pool_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/pool"
+)
+
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		p := pool.New(open(nil), "lab", nil)
+		other := pool.New(open(nil), "lab", nil)
+		want := func(what string, members ...string) {
+			t.Helper()
+			got, err := other.Members(soon(t))
+			if err != nil || !slices.Equal(got, members) {
+				t.Errorf("after %s: %q, %v; want %q", what, got, err, members)
+			}
+		}
+		want("nothing")
+		added, removed, err := p.Assign(soon(t), "c", "a", "b", "a")
+		if err != nil || added != 3 || removed != 0 {
+			t.Errorf("Assign: %d, %d, %v", added, removed, err)
+		}
+		want("Assign", "c", "a", "b")
+		if n, err := p.Extend(soon(t), "d", "a", "e"); err != nil || n != 2 {
+			t.Errorf("Extend: %d, %v", n, err)
+		}
+		want("Extend", "c", "a", "b", "d", "e")
+		if n, err := p.Shrink(soon(t), "a", "x", "e"); err != nil || n != 2 {
+			t.Errorf("Shrink: %d, %v", n, err)
+		}
+		want("Shrink", "c", "b", "d")
+		added, removed, err = p.Assign(soon(t), "d", "z", "b")
+		if err != nil || added != 1 || removed != 1 {
+			t.Errorf("Assign: %d, %d, %v", added, removed, err)
+		}
+		want("Assign", "d", "z", "b")
+		for member, want := range map[string]bool{"z": true, "c": false} {
+			if got, err := other.Contains(soon(t), member); err != nil || got != want {
+				t.Errorf("Contains(%s): %v, %v", member, got, err)
+			}
+		}
+		if n, err := other.Len(soon(t)); err != nil || n != 3 {
+			t.Errorf("Len: %d, %v", n, err)
+		}
+		if n, err := p.Clear(soon(t)); err != nil || n != 3 {
+			t.Errorf("Clear: %d, %v", n, err)
+		}
+		want("Clear")
+	})
+}
+
+// Who leaves the pool while it is held stays held, and is then given to nobody.
+func TestShrinkWhileHeld(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		p := assign(t, open(nil), nil, "a", "b")
+		other := pool.New(open(nil), "lab", nil)
+		unlock(t, take(t, other)) // it knows the members now
+		a, b := take(t, p), take(t, p)
+		if n, err := p.Shrink(soon(t), "a"); err != nil || n != 1 {
+			t.Fatalf("Shrink: %d, %v", n, err)
+		}
+		if !a.Valid() || a.Renew(soon(t)) != nil {
+			t.Errorf("the lease of the one that left: %v", a.Err())
+		}
+		unlock(t, a)
+		if lease, err := other.TryLock(soon(t)); !errors.Is(err, lock.ErrHeld) {
+			t.Errorf("got %v, %v", lease, err)
+		}
+		unlock(t, b)
+		if lease := take(t, other); lease.Member() != "b" {
+			t.Errorf("got %s", lease.Member())
+		}
+	})
+}
+
+// A member that is added is found by who waits.
+func TestExtendWhileWaiting(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		p := assign(t, open(nil), nil, "a")
+		take(t, p)
+		c := open(nil)
+		got := make(chan string, 1)
+		go func() {
+			lease, err := pool.New(c, "lab", nil).Lock(soon(t))
+			if err != nil {
+				t.Errorf("Lock: %v", err)
+				close(got)
+				return
+			}
+			got <- lease.Member()
+		}()
+		redistest.Until(t, "it waits", func() bool { return c.Stats().Waiting == 1 })
+		if _, err := p.Extend(soon(t), "b"); err != nil {
+			t.Fatal(err)
+		}
+		if member := <-got; member != "b" {
+			t.Errorf("got %q", member)
+		}
+	})
+}
+
+// What a pool itself has added is there for it at once.
+func TestExtendAndTake(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		p := assign(t, open(nil), nil, "a")
+		take(t, p)
+		if _, err := p.Extend(soon(t), "b"); err != nil {
+			t.Fatal(err)
+		}
+		if lease := take(t, p); lease.Member() != "b" {
+			t.Errorf("got %s", lease.Member())
+		}
+	})
+}
+
+// What another client has assigned is there, though this one remembers an empty pool.
+func TestAssignByAnother(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		p := pool.New(open(nil), "lab", nil)
+		if n, err := p.Len(soon(t)); n != 0 || err != nil {
+			t.Fatalf("Len: %d, %v", n, err)
+		}
+		assign(t, open(nil), nil, "b")
+		unlock(t, take(t, p))
+	})
+}
+
+// So is one that took the place of another, though there are as many as before.
+func TestAssignWhileWaiting(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		p := assign(t, open(nil), nil, "a", "b")
+		take(t, p)
+		take(t, p)
+		got := waiters(t, open(nil), 1, "lab")
+		if _, _, err := p.Assign(soon(t), "a", "c"); err != nil {
+			t.Fatal(err)
+		}
+		if lease := <-got; lease.Member() != "c" {
+			t.Errorf("got %q", lease.Member())
+		}
+	})
+}
+
+// Who waits for a pool that loses its last member is told.
+func TestClearWhileWaiting(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		p := assign(t, open(nil), nil, "a")
+		take(t, p)
+		c := open(nil)
+		failed := make(chan error, 1)
+		go func() {
+			_, err := pool.New(c, "lab", nil).Lock(soon(t))
+			failed <- err
+		}()
+		redistest.Until(t, "it waits", func() bool { return c.Stats().Waiting == 1 })
+		if n, err := p.Clear(soon(t)); err != nil || n != 1 {
+			t.Fatalf("Clear: %d, %v", n, err)
+		}
+		if err := <-failed; !errors.Is(err, pool.ErrEmpty) {
+			t.Errorf("Lock: %v", err)
+		}
+	})
+}
+
+// A member whose key is something else than a lock is neither held nor free, and nobody gets it.
+func TestMemberIsNoLock(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := assign(t, open(t, s, nil), nil, "a", "b", "c")
+	s.Do(t, "RPUSH", "lock:{lab}/a", "x")
+	if lease := take(t, p); lease.Member() != "b" {
+		t.Errorf("got %s", lease.Member())
+	}
+	all, err := p.Status(soon(t))
+	if err != nil || len(all) != 3 || !all[0].NoLock || all[0].Held || !all[1].Held || all[1].NoLock || all[2].NoLock {
+		t.Errorf("Status: %+v, %v", all, err)
+	}
+	if held, free, err := p.Health(soon(t)); held != 1 || free != 1 || err != nil {
+		t.Errorf("Health: %d, %d, %v", held, free, err)
+	}
+}

@@ -1,0 +1,120 @@
+package pool_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/pool"
+)
+
+// A waiter gets whatever member is released, by any client.
+func TestWaitForAny(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		holder := assign(t, open(nil), nil, "a", "b", "c")
+		leases := map[string]*pool.Lease{}
+		for range 3 {
+			lease := take(t, holder)
+			leases[lease.Member()] = lease
+		}
+		c := open(nil)
+		waiter := pool.New(c, "lab", nil)
+		for _, member := range []string{"b", "c", "a"} {
+			got := make(chan *pool.Lease, 1)
+			go func() {
+				lease, err := waiter.Lock(soon(t))
+				if err != nil {
+					t.Errorf("Lock: %v", err)
+				}
+				got <- lease
+			}()
+			redistest.Until(t, "it waits", func() bool { return c.Stats().Waiting == 1 })
+			unlock(t, leases[member])
+			lease := <-got
+			if lease == nil || lease.Member() != member {
+				t.Fatalf("%s was released, got %v", member, lease)
+			}
+			leases[member] = lease
+		}
+	})
+}
+
+// When nobody releases, the member that expires first is taken.
+func TestWaitForExpiry(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		dead := open(&lock.Options{KeepOnClose: true})
+		p := assign(t, dead, nil, "a", "b")
+		take(t, p, "a")
+		short := pool.New(dead, "lab", &pool.Options{Lock: &lock.MutexOptions{TTL: time.Second}})
+		take(t, short, "b")
+		_ = dead.Close()
+		lease, err := pool.New(open(nil), "lab", nil).Lock(soon(t))
+		if err != nil || lease.Member() != "b" {
+			t.Fatalf("got %v, %v", lease, err)
+		}
+		unlock(t, lease)
+	})
+}
+
+// A lock that is called as the pool is does not get into its way.
+func TestLockOfThePoolsName(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		holder, err := open(nil).Mutex("{lab}").TryLock(soon(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := open(nil)
+		ctx, cancel := context.WithCancel(soon(t))
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.Mutex("{lab}").Lock(ctx)
+			done <- err
+		}()
+		redistest.Until(t, "it waits", func() bool { return c.Stats().Waiting == 1 })
+		p := assign(t, c, nil, "a")
+		lease, err := p.Lock(soon(t))
+		if err != nil {
+			t.Fatalf("Lock: %v", err)
+		}
+		unlock(t, lease)
+		cancel()
+		<-done
+		_ = holder.Unlock(soon(t))
+	})
+}
+
+// Who is woken sees what has been added, though what the client remembers is fresh.
+func TestWokenAfterAssign(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	held(t, s, "lab", 2)
+	var refused atomic.Int32
+	o := patient
+	o.Hooks = lock.Hooks{Waiting: func(lock.WaitingInfo) { refused.Add(1) }}
+	c := open(t, s, &o)
+	p := pool.New(c, "lab", nil)
+	got := make(chan *pool.Lease, 1)
+	go func() {
+		lease, err := p.Lock(soon(t))
+		if err != nil {
+			t.Errorf("Lock: %v", err)
+		}
+		got <- lease
+	}()
+	redistest.Until(t, "it blocks", func() bool { return s.CommandCounts(t)["blpop"] > 0 })
+	before := refused.Load()
+	if _, err := p.Members(soon(t)); err != nil {
+		t.Fatal(err)
+	}
+	assign(t, open(t, s, nil), nil, "m0", "m1", "m2")
+	s.Do(t, "LPUSH", "lock-signal:{lab}/", "gone")
+	if lease := <-got; lease == nil || lease.Member() != "m2" || refused.Load() != before {
+		t.Errorf("got %v after %d refusals", lease, refused.Load()-before)
+	}
+}
