@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -373,7 +374,8 @@ func TestKeyFormatAndOtherKeys(t *testing.T) {
 		if err != nil || len(reset) != 1 {
 			t.Errorf("%+v: ResetAll: %v, %v", o, reset, err)
 		}
-		for _, key := range []string{"lock-reg:stock", "lock-fence:job"} {
+		fence := "lock-fence:%" + strings.Replace(o.KeyFormat, "%s", "job", 1)
+		for _, key := range []string{"lock-reg:stock", fence} {
 			if value(t, s, o.Prefix+key) == "" {
 				t.Errorf("%+v: %s is gone", o, key)
 			}

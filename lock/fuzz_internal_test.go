@@ -64,7 +64,9 @@ func FuzzKeys(f *testing.F) {
 			return
 		}
 		one, two := fuzzSpace(prefix1), fuzzSpace(prefix2)
-		for _, k := range []keyspace{one, {prefix1, "", ""}, {prefix1, "a", "z"}, {prefix1, "", ":lock"}} {
+		for _, k := range []keyspace{
+			one, newKeyspace(prefix1, "%s"), newKeyspace(prefix1, "a%sz"), newKeyspace(prefix1, "%s:lock"),
+		} {
 			if got := k.name(k.lock(name1)); got != name1 {
 				t.Errorf("%q: the key %q is of %q, want %q", k, k.lock(name1), got, name1)
 			}

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"cmp"
-	"strings"
 	"time"
 )
 
@@ -27,7 +26,8 @@ type Options struct {
 	// than that of python-redis-lock, programs that lock in another way share locks with holdfast, if they
 	// put a value there that only they know, with SET NX and a TTL: "%s" for redis-py, retools and
 	// bsm/redislock, whose key is the bare name. They push no signal when they release, so waiters here
-	// find the lock free by their timers and by looking once a second.
+	// find the lock free by their timers and by looking once a second. The locks of one name in two
+	// formats are two locks.
 	//
 	// If nothing stands before %s, and there is no Prefix, locks cannot be told from other keys: then
 	// [Client.ResetAll] and [Client.List] take only values that are a label and a ULID, and All is refused.
@@ -106,10 +106,7 @@ func (o *Options) keyFormat() string {
 }
 
 // keyspace returns how things are called in Redis.
-func (o *Options) keyspace() keyspace {
-	before, after, _ := strings.Cut(o.keyFormat(), "%s")
-	return keyspace{prefix: o.prefix(), before: before, after: after}
-}
+func (o *Options) keyspace() keyspace { return newKeyspace(o.prefix(), o.keyFormat()) }
 
 func (o *Options) signalTTL() time.Duration {
 	if o == nil || o.SignalTTL == 0 {

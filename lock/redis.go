@@ -29,11 +29,33 @@ const (
 type keyspace struct {
 	prefix        string
 	before, after string // of a lock's name, in its key: the two parts of Options.KeyFormat
+	// mark and tail stand around the name in the keys beside it. Under a format of one's own they make it
+	// the lock's key behind a percent sign, so that the locks of one name in two formats share nothing.
+	mark, tail string
+}
+
+func newKeyspace(prefix, format string) keyspace {
+	k := keyspace{prefix: prefix}
+	k.before, k.after, _ = strings.Cut(format, "%s")
+	if k.before != defaultBefore || k.after != "" {
+		k.mark, k.tail = "%"+k.before, k.after
+	}
+	return k
 }
 
 func (k keyspace) lock(name string) string   { return k.prefix + k.before + name + k.after }
-func (k keyspace) signal(name string) string { return k.prefix + "lock-signal:" + name }
-func (k keyspace) fence(name string) string  { return k.prefix + "lock-fence:" + name }
+func (k keyspace) fence(name string) string  { return k.prefix + "lock-fence:" + k.mark + name + k.tail }
+func (k keyspace) signal(name string) string { return k.signals() + name + k.tail }
+func (k keyspace) signals() string           { return k.prefix + "lock-signal:" + k.mark }
+
+// signalled returns the name of the lock that a signal's key is for.
+func (k keyspace) signalled(key string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(key, k.signals())
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(name, k.tail)
+}
 
 // name returns the name of the lock that a key is.
 func (k keyspace) name(key string) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -215,7 +214,7 @@ func (c *waitConn) pop(limit time.Duration, args []any) (string, error) {
 	if popped[0] == c.inbox {
 		return "", nil
 	}
-	name, ok := strings.CutPrefix(popped[0], c.signal(""))
+	name, ok := c.signalled(popped[0])
 	if !ok {
 		return "", errReply
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gomodule/redigo/redis"
+
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/locktest"
 )
@@ -104,6 +106,28 @@ func ExampleServer_Steal() {
 	// lost: true
 	// held: true
 	// then: <nil> <nil>
+}
+
+// A program that makes its client itself, from a pool, and calls its locks as redis-py does: the test says
+// so too, because the server cannot know.
+func ExampleServer_Pool() {
+	t := &example{} // your *testing.T
+	defer t.end()
+	s := locktest.Start(t)
+	s.KeyFormat = "%s"
+	defer s.Steal("import", time.Minute)()
+
+	program := func(p *redis.Pool) error { // what is tested
+		c, err := lock.New(p, &lock.Options{KeyFormat: "%s"})
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		_, err = c.Mutex("import").TryLock(context.Background())
+		return err
+	}
+	fmt.Println("held:", errors.Is(program(s.Pool()), lock.ErrHeld))
+	// Output: held: true
 }
 
 // Redis is slower than the lease is long: it cannot be renewed in time.

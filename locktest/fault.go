@@ -16,7 +16,10 @@ import (
 // its Deadline. Its context ends with it; Lease.Err and context.Cause are a *lock.LostError. If the
 // holder releases it before, Unlock says lock.ErrNotHeld. Who waits for the lock has it within a
 // second, and may work beside the holder until that is told: this is what fencing tokens are for.
-func (s *Server) Expire(name string) { s.redis.Delete(s.Prefix + "lock:" + name) }
+func (s *Server) Expire(name string) {
+	s.t.Helper()
+	s.redis.Delete(s.keys().lock(name))
+}
 
 // Steal gives the lock of this name to another owner, which calls itself "thief", for the TTL, or
 // until giveBack is called: as if somebody had reset it and taken it next. A TTL of lock.NoExpiry is
@@ -34,9 +37,9 @@ func (s *Server) Steal(name string, ttl time.Duration) (giveBack func()) {
 		s.t.Fatalf("locktest: a TTL of %v: give 1ms or more, or lock.NoExpiry", ttl)
 	}
 	id := "thief/" + ulid.MustNew(ulid.Now(), rand.Reader).String()
-	key := s.Prefix + "lock:" + name
-	s.eval(steal, key, s.Prefix+"lock-fence:"+name, id, ttl.Milliseconds(), time.Now().UnixMicro())
-	return func() { s.eval(giveUp, key, s.Prefix+"lock-signal:"+name, id) }
+	keys := s.keys() // giveBack is for the same lock, whatever becomes of Prefix and KeyFormat
+	s.eval(steal, keys.lock(name), keys.fence(name), id, ttl.Milliseconds(), time.Now().UnixMicro())
+	return func() { s.eval(giveUp, keys.lock(name), keys.signal(name), id) }
 }
 
 // Delay makes every reply of Redis come so much late, until it is set to another delay; 0 ends it

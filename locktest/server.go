@@ -1,6 +1,9 @@
 package locktest
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/holdfast-go/holdfast/internal/inmemory"
@@ -18,11 +21,18 @@ type T interface {
 // that end the test when they are misused, which are for the test's own; what they do has happened
 // when they return. Make one with [Start].
 type Server struct {
-	// Prefix is the lock.Options.Prefix of the locks that Expire and Steal are for.
-	Prefix string
+	// Prefix and KeyFormat say which locks Expire and Steal are for: those of clients with these in their
+	// lock.Options. If neither is set, they are for the locks of the clients that [Server.Client] has made,
+	// and end the test if these have different ones; if it has made none, the options' defaults are meant.
+	// If one is set, both are taken as they are. Set them for clients that the program makes itself.
+	Prefix    string
+	KeyFormat string
 
 	t     T
 	redis *inmemory.Server
+
+	mu   sync.Mutex // guards the field below
+	seen []keyspace // of the clients, each once
 }
 
 // Client returns a client, with the default options, of a server of its own. Both are closed at the
@@ -48,11 +58,25 @@ func (s *Server) Client(t T, o *lock.Options) *lock.Client {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
+	s.saw(o)
 	t.Cleanup(func() {
 		s.Delay(0)
 		_ = c.Close() // always nil
 	})
 	return c
+}
+
+// saw remembers how the locks of a client are called in Redis.
+func (s *Server) saw(o *lock.Options) {
+	k := keyspaceOf("", "")
+	if o != nil {
+		k = keyspaceOf(o.Prefix, o.KeyFormat)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.seen, k) {
+		s.seen = append(s.seen, k)
+	}
 }
 
 // Pool returns a new pool of connections to the server, for programs that make their clients
