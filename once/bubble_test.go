@@ -210,6 +210,56 @@ func TestLoss(t *testing.T) {
 	}
 }
 
+// A lease that is lost while the cache is asked once more is told too, unless the cache has the value.
+func TestLossWhileLoading(t *testing.T) {
+	for what, test := range map[string]struct {
+		load func(context.Context) (string, bool, error)
+		want []error // none: the value is there
+	}{
+		"load stops": {
+			func(ctx context.Context) (string, bool, error) { return "", false, ctx.Err() },
+			[]error{context.Canceled, lock.ErrLost},
+		},
+		"load tells the cause": {
+			func(ctx context.Context) (string, bool, error) { return "", false, context.Cause(ctx) },
+			[]error{lock.ErrLost},
+		},
+		"load fails otherwise": {
+			func(context.Context) (string, bool, error) { return "", false, numbered(1) },
+			[]error{numbered(1), lock.ErrLost},
+		},
+		"load has the value": {
+			func(context.Context) (string, bool, error) { return "fresh", true, nil },
+			nil,
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			bubble(t, func(t *testing.T, server *locktest.Server) {
+				var s store
+				c := s.cache(server.Client(t, nil))
+				c.Load = func(ctx context.Context, key string) (string, bool, error) {
+					if s.loads.Load() == 0 {
+						return s.load(ctx, key) // before the lock is taken
+					}
+					server.Steal("key", time.Minute)
+					<-ctx.Done()
+					return test.load(ctx)
+				}
+				value, err := c.Get(t.Context(), "key")
+				if len(test.want) == 0 && (value != "fresh" || err != nil) || len(test.want) > 0 && value != "" {
+					t.Errorf("got %q, %v", value, err)
+				}
+				for _, want := range test.want {
+					if !errors.Is(err, want) {
+						t.Errorf("got %v, want %v", err, want)
+					}
+				}
+				s.is(t, 0, 0)
+			})
+		})
+	}
+}
+
 // So it is when Redis is gone while the value is computed.
 func TestLossOfRedis(t *testing.T) {
 	bubble(t, func(t *testing.T, server *locktest.Server) {

@@ -45,11 +45,11 @@ type Cache[K comparable, V any] struct {
 // value, until another caller has computed it or this one has. ctx bounds all of it, but for the release
 // of the lock at the end, which takes one round trip, and at most two operation limits of 2 s.
 //
-// No value comes with an error, except if that Is [ErrNotStored]. Otherwise it is the error of Load; of
+// No value comes with an error, except if that Is [ErrNotStored]. Otherwise it is the error of
 // [lock.Mutex.Lock], if the lock could not be had; what ended ctx, joined with context.Cause; or the
-// error of Compute, joined with one that Is [lock.ErrLost] if the lease was lost meanwhile. Missing
-// fields are [lock.ErrInvalid]. What comes of releasing the lock is for the hooks of its client to
-// tell: it does not change the result.
+// error of Load or Compute, joined with one that Is [lock.ErrLost] if the lease was lost meanwhile.
+// Missing fields are [lock.ErrInvalid]. What comes of releasing the lock is for the hooks of its client
+// to tell: it does not change the result.
 //
 // If Compute or another function panics, the lock is released and the panic goes on.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (V, error) {
@@ -119,7 +119,10 @@ func (c *Cache[K, V]) lead(ctx context.Context, key K, q *queue) (value V, err e
 	inner, cancel := lease.Context(ctx)
 	defer cancel()
 	value, ok, err := c.load(inner, key)
-	if !ok && err == nil {
+	switch {
+	case err != nil:
+		err = withLoss(lease, err)
+	case !ok:
 		value, err = c.compute(inner, key, lease)
 	}
 	if err == nil {

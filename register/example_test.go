@@ -7,6 +7,7 @@ import (
 	"log"
 	"time"
 
+	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/register"
@@ -91,6 +92,108 @@ func ExampleRegister_DeleteIf() {
 	// Output: true 0 <nil>
 }
 
+// A count of failures in a window of an hour, which begins with the first one: what is set later keeps the
+// expiry that the register has.
+func ExampleOptions() {
+	c, stop := start()
+	defer stop()
+	ctx := context.Background()
+	failures := register.New(c, "login:failures")
+	window := &register.Options{Expiry: time.Hour, KeepExpiry: true}
+
+	for range 3 {
+		n, _, err := failures.Get(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		var count int64 // 0: nothing is stored
+		if n != "" {
+			if count, err = n.Int64(); err != nil {
+				log.Fatal(err)
+			}
+		}
+		// Equal: unless another process was faster, which is for a loop in earnest.
+		was, err := failures.SetIf(ctx, register.Equal, register.Int(count), register.Int(count+1), window)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(count+1, was.Done)
+	}
+	_, _ = failures.DeleteIf(ctx, register.Greater, "0", nil)
+	// Output:
+	// 1 true
+	// 2 true
+	// 3 true
+}
+
+// Numbers are text, and exact; what they are worth as an int64 or a float64 is for who reads them.
+func ExampleNumber() {
+	for _, n := range []register.Number{"7.0", "70e-1", register.Float(0.1), "9007199254740993", "1e400"} {
+		whole, err := n.Int64()
+		near, err2 := n.Float64()
+		fmt.Println(n, "|", whole, err == nil, "|", near, err2 == nil)
+	}
+	// Output:
+	// 7.0 | 7 true | 7 true
+	// 70e-1 | 7 true | 7 true
+	// 0.1 | 0 false | 0.1 true
+	// 9007199254740993 | 9007199254740993 true | 9.007199254740992e+15 true
+	// 1e400 | 0 false | 0 false
+}
+
+// The comparison says how what is stored must stand to what is given.
+func ExampleComparison() {
+	c, stop := start()
+	defer stop()
+	ctx := context.Background()
+	stored := register.New(c, "seven")
+	if _, err := stored.SetIf(ctx, register.NotEqual, "7", "7", nil); err != nil {
+		log.Fatal(err)
+	}
+
+	for _, is := range []register.Comparison{
+		register.Less, register.LessOrEqual, register.Equal,
+		register.NotEqual, register.GreaterOrEqual, register.Greater,
+	} {
+		was, err := stored.SetIf(ctx, is, "8", "7", nil) // 7 or not, it stays 7
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("7", is, "8", was.Done)
+	}
+	_, _ = stored.DeleteIf(ctx, register.Equal, "7", nil)
+	// Output:
+	// 7 < 8 true
+	// 7 <= 8 true
+	// 7 == 8 false
+	// 7 != 8 true
+	// 7 >= 8 false
+	// 7 > 8 false
+}
+
+// What another program has put under a register's name is told, and left alone.
+func ExampleErrNotNumber() {
+	pool := embedded.New().Pool() // yours dials Redis
+	defer pool.Close()
+	c, err := lock.New(pool, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	conn := pool.Get()
+	defer conn.Close()
+	if _, err := conn.Do("SET", "lock-reg:version", "1.2-beta"); err != nil {
+		log.Fatal(err)
+	}
+
+	_, err = register.New(c, "version").SetIf(context.Background(), register.Less, "2", "2", nil)
+	fmt.Println(errors.Is(err, register.ErrNotNumber))
+	fmt.Println(err)
+	// Output:
+	// true
+	// register "version": the key lock-reg:version holds "1.2-beta", which is no number: delete it, or choose another name
+}
+
 // A holder that lost its lock is stopped before it writes over its successor's work.
 func ExampleGate() {
 	c, stop := start()
@@ -106,10 +209,15 @@ func ExampleGate() {
 	write := func(who string, lease *lock.Lease) {
 		err := gate.Pass(ctx, lease.Fence()) // then write, at once
 		fmt.Printf("%s: stale is %v\n", who, errors.Is(err, register.ErrStale))
+		var stale *register.StaleError
+		if errors.As(err, &stale) {
+			fmt.Println("the second's token is the newest:", stale.Newest == register.Int(second.Fence()))
+		}
 	}
 	write("second", second)
 	write("first", first)
 	// Output:
 	// second: stale is false
 	// first: stale is true
+	// the second's token is the newest: true
 }

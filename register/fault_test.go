@@ -34,39 +34,6 @@ func loaded(t testing.TB) (*redistest.Server, *lock.Client) {
 	return s, c
 }
 
-// TestOneRoundTrip: every method, whatever comes of it, is one command.
-func TestOneRoundTrip(t *testing.T) {
-	t.Parallel()
-	s, c := loaded(t)
-	ctx, r, g := soon(t), register.New(c, "n"), register.NewGate(c, "n")
-	tolerant := &register.Options{Tolerance: 0.5}
-	for what, call := range map[string]func() error{
-		"Get":          func() error { _, _, err := r.Get(ctx); return err },
-		"SetIf":        func() error { return errOf(r.SetIf(ctx, register.Equal, "1", "1", tolerant)) },
-		"SetIf, not":   func() error { return errOf(r.SetIf(ctx, register.Less, "-7", "1", nil)) },
-		"DeleteIf":     func() error { return errOf(r.DeleteIf(ctx, register.Equal, "1", tolerant)) },
-		"DeleteIf not": func() error { return errOf(r.DeleteIf(ctx, register.Less, "-7", nil)) },
-		"Pass":         func() error { return g.Pass(ctx, 7) },
-	} {
-		before := s.CommandCounts(t)
-		if err := call(); err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-		after := s.CommandCounts(t)
-		if n := after["evalsha"] - before["evalsha"]; n != 1 || after["eval"] != before["eval"] {
-			t.Errorf("%s: %d EVALSHA and %d EVAL", what, n, after["eval"]-before["eval"])
-		}
-	}
-	s.Do(t, "SCRIPT", "FLUSH")
-	before := commands(t, s)
-	if _, err := r.SetIf(ctx, register.Equal, "1", "1", nil); err != nil {
-		t.Error(err)
-	}
-	if n := commands(t, s) - before; n != 2 {
-		t.Errorf("%d commands bring the script back, want 2", n)
-	}
-}
-
 // TestUnknown: of a call whose reply is lost it is not known whether it was executed. Those that set or
 // delete are not sent again, those that may be are.
 func TestUnknown(t *testing.T) {

@@ -38,6 +38,7 @@ func soon(t testing.TB) context.Context {
 type backend struct {
 	client *lock.Client
 	conn   redis.Conn // of somebody else
+	dial   func() (redis.Conn, error)
 }
 
 // onBoth runs a test on a real server and on the embedded one.
@@ -46,7 +47,8 @@ func onBoth(t *testing.T, test func(t *testing.T, b *backend)) {
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
 		s := redistest.Start(t)
-		test(t, &backend{open(t, s.URL(), nil), s.Dial(t)})
+		dial := func() (redis.Conn, error) { return redis.Dial(s.Network(), s.Addr()) }
+		test(t, &backend{open(t, s.URL(), nil), s.Dial(t), dial})
 	})
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
@@ -57,7 +59,7 @@ func onBoth(t *testing.T, test func(t *testing.T, b *backend)) {
 			_ = conn.Close()
 			_ = pool.Close()
 		})
-		test(t, &backend{s.Client(t, nil), conn})
+		test(t, &backend{s.Client(t, nil), conn, pool.Dial})
 	})
 }
 

@@ -14,107 +14,66 @@ import (
 	"github.com/holdfast-go/holdfast/register"
 )
 
-// all are the six comparisons, and of which relations of what is stored to what is given they are true.
-var all = map[register.Comparison]string{
-	register.Less: "<", register.LessOrEqual: "<=", register.Equal: "=",
-	register.NotEqual: "<>", register.GreaterOrEqual: ">=", register.Greater: ">",
-}
-
-// pairs are numbers and how the first stands to the second, by hand.
-var pairs = []struct {
-	kind     string
-	stored   string // "" for absent
-	than     register.Number
-	relation string
-}{
-	{"absent", "", "7", "absent"},
-	{"absent, negative", "", "-7e300", "absent"},
-
-	{"int", "6", "7", "<"},
-	{"int", "7", "7", "="},
-	{"int", "8", "7", ">"},
-	{"int by length", "9", "10", "<"},
-	{"int by length", "10", "9", ">"},
-	{"zero", "0", "0", "="},
-	{"minus zero", "-0", "0", "="},
-	{"zeros", "-0.000e5", "00", "="},
-	{"zero and small", "0", "1e-300", "<"},
-	{"zero and small negative", "0", "-1e-300", ">"},
-	{"leading zeros", "007", "7", "="},
-	{"a plus", "+7", "7", "="},
-	{"octal to some", "08", "7", ">"},
-
-	{"float", "1.5", "1.25", ">"},
-	{"float", "1.05", "1.5", "<"},
-	{"float and int", "7.0", "7", "="},
-	{"float and int", "6.999999999999999999999", "7", "<"},
-	{"point without digits", ".5", "0.5", "="},
-	{"point without digits", "5.", "5", "="},
-	{"float of Go", "0.1", register.Float(0.1), "="},
-	{"float of a sum", "0.3", register.Float(math.Nextafter(0.3, 1)), "<"},
-	{"exponent", "7e0", "7", "="},
-	{"exponent", "70e-1", "7", "="},
-	{"exponent", "0.0007E+04", "7", "="},
-	{"exponent of two digits", "1e+08", "100000000", "="},
-	{"exponent of two digits", "1e-09", "1e-8", "<"},
-	{"exponent wins", "9e9", "1e10", "<"},
-	{"exponent wins", "1e10", "9.99e9", ">"},
-
-	{"negative", "-8", "-7", "<"},
-	{"negative", "-7", "-7", "="},
-	{"negative", "-6", "-7", ">"},
-	{"negative and positive", "-7", "7", "<"},
-	{"negative and positive", "7", "-7", ">"},
-	{"negative by length", "-10", "-9", "<"},
-	{"negative float", "-1.25", "-1.5", ">"},
-	{"negative exponent", "-1e3", "-1e2", "<"},
-
-	{"beyond 2^53", "9007199254740993", "9007199254740992", ">"},
-	{"beyond 2^53", "9007199254740992", "9007199254740993", "<"},
-	{"beyond 2^53", "9007199254740993", "9007199254740993", "="},
-	{"beyond 2^53, float", "9007199254740993", register.Float(1 << 53), ">"},
-	{"beyond 2^53, negative", "-9007199254740993", "-9007199254740992", "<"},
-	{"int64", "9223372036854775806", register.Int(math.MaxInt64), "<"},
-	{"int64", "-9223372036854775808", register.Int(math.MinInt64), "="},
-	{"int64 and float", "1152921504606846976", register.Float(1 << 60), "="},
-	{"beyond int64", "9223372036854775808", register.Int(math.MaxInt64), ">"},
-	{"beyond uint64", "123456789012345678901234567891", "123456789012345678901234567890", ">"},
-	{"huge", "1e308", register.Float(math.MaxFloat64), "<"},
-	{"huge", "1e309", register.Float(math.MaxFloat64), ">"},
-	{"huge", "-1e999", register.Float(-math.MaxFloat64), "<"},
-	{"huge", "1e999", "1000e996", "="},
-	{"huge in digits", "1" + strings.Repeat("0", 399), "1e399", "="},
-	{"huge in digits", "1" + strings.Repeat("0", 398) + "1", "1e399", ">"},
-	{"tiny", "5e-324", register.Float(math.SmallestNonzeroFloat64), "="},
-	{"tiny", "1e-999", "1e-998", "<"},
-}
-
-// TestComparisons: each comparison, to set and to delete, of each pair.
+// TestComparisons: each comparison, to set and to delete, of each pair, and of nothing with its second.
 func TestComparisons(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *backend) {
-		r := register.New(b.client, "n")
 		for _, pair := range pairs {
 			for is, relations := range all {
 				what := fmt.Sprintf("%s: %.20s %v %.20s", pair.kind, pair.stored, is, pair.than)
-				held := pair.relation == "absent" || strings.Contains(relations, pair.relation)
-				want := register.Result{Done: held, Stored: register.Number(pair.stored)}
-				check := func(what string, got register.Result, err error, ifDone string) {
-					t.Helper()
-					if got != want || err != nil {
-						t.Errorf("%s: %+v, %v; want %+v", what, got, err, want)
-					}
-					if !held {
-						ifDone = pair.stored
-					}
-					b.has(t, what, "n", ifDone)
-				}
-				b.put(t, "n", pair.stored)
-				got, err := r.SetIf(soon(t), is, pair.than, "-1.50e3", nil)
-				check("set if "+what, got, err, "-1.50e3")
-				b.put(t, "n", pair.stored)
-				got, err = r.DeleteIf(soon(t), is, pair.than, nil)
-				check("delete if "+what, got, err, "")
+				compares(t, b, what, pair.stored, is, pair.than, strings.Contains(relations, pair.relation))
+				what = fmt.Sprintf("%s: absent %v %.20s", pair.kind, is, pair.than)
+				compares(t, b, what, "", is, pair.than, true)
 			}
+		}
+	})
+}
+
+// compares checks what comes of one comparison, to set and to delete; stored is "" for nothing.
+func compares(t *testing.T, b *backend, what, stored string, is register.Comparison, than register.Number,
+	holds bool,
+) {
+	t.Helper()
+	r := register.New(b.client, "n")
+	want := register.Result{Done: holds, Stored: register.Number(stored)}
+	check := func(what string, got register.Result, err error, ifDone string) {
+		t.Helper()
+		if got != want || err != nil {
+			t.Errorf("%s: %+v, %v; want %+v", what, got, err, want)
+		}
+		if !holds {
+			ifDone = stored
+		}
+		b.has(t, what, "n", ifDone)
+	}
+	b.put(t, "n", stored)
+	got, err := r.SetIf(soon(t), is, than, "-1.50e3", nil)
+	check("set if "+what, got, err, "-1.50e3")
+	b.put(t, "n", stored)
+	got, err = r.DeleteIf(soon(t), is, than, nil)
+	check("delete if "+what, got, err, "")
+}
+
+// TestNoNumberIsGiven: what is no number is refused by each comparison, to set and to delete, of something
+// and of nothing, and as the value too; nothing changes.
+func TestNoNumberIsGiven(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *backend) {
+		ctx, r := soon(t), register.New(b.client, "n")
+		for _, stored := range []string{"", "7"} {
+			b.put(t, "n", stored)
+			for _, n := range notNumbers {
+				for is := range all {
+					for what, err := range map[string]error{
+						"set if it is":    errOf(r.SetIf(ctx, is, n, "1", nil)),
+						"set, to":         errOf(r.SetIf(ctx, is, "7", n, nil)),
+						"delete if it is": errOf(r.DeleteIf(ctx, is, n, nil)),
+					} {
+						if !errors.Is(err, lock.ErrInvalid) {
+							t.Errorf("%q is stored: %s %v %.20q: %v", stored, what, is, n, err)
+						}
+					}
+				}
+			}
+			b.has(t, "afterwards", "n", stored)
 		}
 	})
 }
