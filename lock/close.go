@@ -127,7 +127,7 @@ func (c *Client) releaseAll(holds []*hold, deadline time.Time) {
 	}
 	released, errs := c.store.releaseAll(context.Background(), deadline, refs)
 	for i, h := range mine {
-		h.unlocked(h.unlock, h.result(false, answer{released: released[i], err: errs[i]}))
+		h.unlocked(h.unlock, h.result(refs[i], false, answer{released: released[i], err: errs[i]}))
 	}
 }
 

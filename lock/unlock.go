@@ -19,9 +19,10 @@ import (
 // repeatedly and concurrently: every call gets the first one's result.
 //
 // nil: the lock was released. An error that Is [ErrNotHeld] and [ErrLost]: the lease had ended
-// before. [ErrUnknown]: it is not known whether it was released; the client goes on trying in the
-// background until the key must have expired or the client is closed. Any other error: Redis refuses,
-// or the client was closed before, and the key expires with its TTL, if it has one.
+// before. [ErrUnknown]: it is not known whether it was released, or whether nobody got it before its
+// minimum was over; the client goes on trying in the background until the key must have expired or the
+// client is closed. Any other error: Redis refuses, or the client was closed before, and the key expires
+// with its TTL, if it has one.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if ctx == nil {
 		return invalid("the context is nil: pass context.Background()")
@@ -89,7 +90,7 @@ func (h *hold) release(held bool, deadline time.Time) error {
 	if released {
 		h.client.janitor.repair(ref, time.Since(began))
 	}
-	return h.result(held, answer{released, doubt, err})
+	return h.result(ref, held, answer{released, doubt, err})
 }
 
 // ref returns how the lock is to be released: if its lease was held to the end, not before its minimum
@@ -112,12 +113,12 @@ type answer struct {
 	err      error
 }
 
-// result turns the answer to a release into Unlock's. held says that the lease was valid when it was
-// ended.
-func (h *hold) result(held bool, a answer) error {
+// result turns the answer to a release, as ref says, into Unlock's. held says that the lease was valid when
+// it was ended.
+func (h *hold) result(ref lockRef, held bool, a answer) error {
 	err := a.err
 	retry := err != nil && (repeatable(err) || a.doubt || errors.Is(err, errReply))
-	h.tidy(h.ref(held), retry, a.doubt)
+	h.tidy(ref, retry, a.doubt)
 	if err != nil && !retry && h.settings.noExpiry {
 		h.client.janitor.expire(h.ref(false)) // else it would be held for ever
 	}
@@ -133,8 +134,10 @@ func (h *hold) result(held bool, a answer) error {
 		return explain("unlock", h.name, err)
 	case a.released:
 		return nil
-	case a.doubt && h.ref(held).keep.IsZero(): // it was ours at the first attempt, which then did it
+	case a.doubt && ref.keep.IsZero(): // it was ours at the first attempt, which then did it
 		return nil
+	case a.doubt && time.Until(ref.keep) <= 0: // nobody has it, but perhaps not because its minimum is over
+		return fmt.Errorf("lock: unlock %q: %w: whether its minimum was kept was not told", h.name, ErrUnknown)
 	}
 	return h.foundLost(errGone)
 }
