@@ -13,24 +13,26 @@ const poll = time.Millisecond
 
 // A belief is a worker's with a lease.
 type belief struct {
-	w     *worker
-	lease *lock.Lease
-	rec   Lease
-	lost  bool // Valid has said false
+	w      *worker
+	client *lock.Client // whose lease it may be: another one can have taken its place since
+	lease  *lock.Lease  // nil if there is none, or the program dropped it
+	rec    Lease
+	lost   bool // Valid has said false
 }
 
 // belief begins one, if there is a lease. Its call has returned right now.
-func (w *worker) belief(lease *lock.Lease, rec Lease) *belief {
-	rec.Client, rec.Worker = w.seat.index, w.index
-	rec.Return = w.run.now()
-	b := &belief{w: w, lease: lease, rec: rec}
+func (w *worker) belief(lease *lock.Lease, o order, called time.Duration) *belief {
+	b := &belief{w: w, client: o.client, lease: lease, rec: Lease{
+		Name: o.name, How: o.how, Client: w.seat.index, Worker: w.index,
+		Call: called, Return: w.run.now(), AtLeast: o.options.HoldAtLeast,
+	}}
 	if lease == nil {
 		return b
 	}
-	b.rec.Fence, b.rec.Longest = lease.Fence(), w.run.cfg.TTL
+	b.rec.Name, b.rec.Fence, b.rec.Longest = lease.Name(), lease.Fence(), o.options.TTL
 	b.rec.Begin, b.rec.End = b.rec.Return, b.rec.Return-1
-	if late := time.Since(lease.Deadline()); late > slack/4 {
-		w.run.seen("success was reported %v after the lease's end: %v", late, b.rec)
+	if end := lease.Deadline(); !end.IsZero() && time.Since(end) > slack/4 {
+		w.run.seen("success was reported %v after the lease's end: %v", time.Since(end), b.rec)
 	}
 	return b
 }
@@ -92,12 +94,16 @@ func (b *belief) told(ctx context.Context) {
 
 // deed does one thing to the lease while it is held.
 func (b *belief) deed() {
-	ctx, cancel := b.w.context()
+	ctx, cancel := b.w.context(b.rec.Name)
 	defer cancel()
 	ttl := b.w.run.cfg.TTL
 	began, what := b.w.run.now(), ""
 	var err error
-	switch b.w.random.IntN(4) {
+	draw := b.w.random.IntN(4)
+	if b.rec.Name == stay {
+		draw = 3 // there is nothing to extend
+	}
+	switch draw {
 	case 0:
 		what = "Extend"
 		d := ttl/2 + upTo(b.w.random, 2*ttl)
@@ -123,59 +129,4 @@ func (b *belief) deed() {
 			b.w.run.seen("%s returned %v: %v", what, err, b.rec)
 		}
 	}
-}
-
-// finish gives the lock up in some way.
-func (b *belief) finish(stop <-chan struct{}) {
-	held := b.valid()
-	ctx, cancel := b.w.context()
-	defer cancel()
-	began := b.w.run.now()
-	if chance(b.w.random, 15) {
-		b.detach(ctx, stop)
-		return
-	}
-	err := b.lease.Unlock(ctx)
-	if took := b.w.run.now() - began; took > 2*operationLimit+slack {
-		b.w.run.seen("Unlock took %v: %v", took, b.rec)
-	}
-	if b.rec.Released = err == nil; b.rec.Released && !held {
-		b.w.run.seen("Unlock of a lease that had ended returned nil: %v", b.rec)
-	}
-	if b.lease.Valid() {
-		b.w.run.seen("a lease is valid after Unlock: %v", b.rec)
-	}
-	if chance(b.w.random, 30) {
-		if again := b.lease.Unlock(ctx); (again == nil) != (err == nil) {
-			b.w.run.seen("Unlock returned %v, and then %v: %v", err, again, b.rec)
-		}
-	}
-}
-
-// detach ends the lease. Then the lock is released from outside, or adopted by some client, at once or
-// when somebody comes along.
-func (b *belief) detach(ctx context.Context, stop <-chan struct{}) {
-	id, err := b.lease.Detach(ctx)
-	if id == "" {
-		_ = b.lease.Unlock(context.Background()) // the lease may go on, or have ended before
-		return
-	}
-	if b.lease.Valid() {
-		b.w.run.seen("a lease is valid after Detach, which returned %v: %v", err, b.rec)
-	}
-	switch draw := b.w.random.IntN(100); {
-	case draw < 25:
-		_ = b.w.seat.current().ReleaseID(ctx, b.rec.Name, id)
-	case draw < 50:
-		b.w.run.hand(b.rec.Name, id)
-	default:
-		other := *b.w
-		other.seat = b.w.run.seats[b.w.random.IntN(len(b.w.run.seats))]
-		other.call("Adopt", b.rec.Name, stop, adopt(id))
-	}
-}
-
-// write puts the lease into the history.
-func (b *belief) write() {
-	b.w.run.record(func(h *History) { h.Leases = append(h.Leases, b.rec) })
 }

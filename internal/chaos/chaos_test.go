@@ -15,18 +15,25 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(chaos.ProcessVariable) != "" {
+		chaos.Process()
+		return
+	}
+	redistest.Main(m)
+}
 
 var (
-	duration = flag.Duration("duration", 0, "for each TTL; without it some short runs are made")
-	ttl      = flag.Duration("ttl", 0, "the locks' TTL; without it 100 ms and 1 s")
-	clients  = flag.Int("clients", 8, "how many clients")
-	workers  = flag.Int("workers", 2, "goroutines of each client")
-	names    = flag.Int("names", 2, "how many locks")
-	seed     = flag.Uint64("seed", 0, "of programs and faults; without it a random one")
-	operator = flag.Bool("operator", false, "let locks be deleted, reset and seized, too")
-	replay   = flag.String("replay", "", "check the history in this file again")
-	out      = flag.String("out", "", "where to write histories that fail; without it a new directory")
+	duration  = flag.Duration("duration", 0, "for each TTL; without it some short runs are made")
+	ttl       = flag.Duration("ttl", 0, "the locks' TTL; without it 100 ms and 1 s")
+	clients   = flag.Int("clients", 8, "how many clients")
+	workers   = flag.Int("workers", 2, "goroutines of each client")
+	names     = flag.Int("names", 2, "how many locks, besides one without expiry and those of a pool")
+	processes = flag.Int("processes", 2, "how many processes that are killed and stopped")
+	seed      = flag.Uint64("seed", 0, "of programs and faults; without it a random one")
+	operator  = flag.Bool("operator", false, "let locks be deleted, reset and seized, too")
+	replay    = flag.String("replay", "", "check the history in this file again")
+	out       = flag.String("out", "", "where to write histories that fail; without it a new directory")
 )
 
 // The chaos runs are not parallel: each counts the process's goroutines, and its bounds are for a
@@ -45,16 +52,22 @@ func title(cfg chaos.Config) string {
 	return title
 }
 
-// configs returns the runs: what the flags say, or short ones, at two TTLs, with fixed seeds and one
-// random one.
-func configs() []chaos.Config {
+// common is what all runs have in common: what the flags say.
+func common() chaos.Config {
 	cfg := chaos.Config{
-		Seed: *seed, Clients: *clients, Workers: *workers, Names: *names, Operator: *operator,
-		Duration: *duration, Round: 8 * time.Second,
+		Seed: *seed, Clients: *clients, Workers: *workers, Names: *names, Processes: *processes,
+		Operator: *operator, Duration: *duration, Round: 8 * time.Second,
 	}
 	if cfg.Seed == 0 {
 		cfg.Seed = uint64(rand.Uint32())
 	}
+	return cfg
+}
+
+// configs returns the runs: what the flags say, or short ones, at two TTLs, with fixed seeds and one
+// random one.
+func configs() []chaos.Config {
+	cfg := common()
 	ttls := []time.Duration{100 * time.Millisecond, time.Second}
 	if *ttl != 0 {
 		ttls = []time.Duration{*ttl}
@@ -65,13 +78,12 @@ func configs() []chaos.Config {
 			all = append(all, cfg)
 			continue
 		}
-		short := cfg
-		short.Duration, short.Round = 3*time.Second, 3*time.Second
+		short := cfg // a round without faults, and one with
+		short.Duration, short.Round = time.Second, 3*time.Second
 		all = append(all, short)
 		short.Seed = 1
 		all = append(all, short)
 		short.Operator, short.Seed = true, 2
-		short.Duration, short.Round = 2*time.Second, 2*time.Second
 		all = append(all, short)
 	}
 	return all
@@ -79,23 +91,15 @@ func configs() []chaos.Config {
 
 // run makes one run, and says what came of it.
 func run(t *testing.T, cfg chaos.Config) {
-	fmt.Printf("chaos: %s clients=%d workers=%d names=%d\n", title(cfg), cfg.Clients, cfg.Workers, cfg.Names)
-	var faults, rounds int
-	var gap chaos.Gap
-	leases := map[string]int{} // by how they were got
+	fmt.Printf("chaos: %s clients=%d workers=%d processes=%d names=%d\n",
+		title(cfg), cfg.Clients, cfg.Workers, cfg.Processes, cfg.Names)
+	var sum summary
 	chaos.Run(t, cfg, func(h *chaos.History) bool {
-		faults, rounds = faults+len(h.Faults), rounds+1
-		for _, l := range h.Leases {
-			leases[l.How]++
-		}
-		if gaps := h.Gaps(); len(gaps) > 0 && gaps[0].To-gaps[0].From > gap.To-gap.From {
-			gap = gaps[0]
-		}
+		sum.add(h)
 		return judge(t, h)
 	})
-	fmt.Printf("chaos: %s: %d rounds, leases by %v, %d faults, a lock free for %v at most while somebody"+
-		" waited whom no fault kept from it\n", title(cfg), rounds, leases, faults, gap.To-gap.From)
-	if len(leases) == 0 || faults == 0 {
+	fmt.Printf("chaos: %s: %v\n", title(cfg), &sum)
+	if !t.Failed() && (len(sum.leases) == 0 || sum.faults == 0) {
 		t.Error("nothing happened")
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // A Violation is a rule that a history breaks.
 type Violation struct {
-	Rule string // overlap, fence, gap, kept, told, seen; linear of the tests
+	Rule string // overlap, fence, gap, signal, kept, told, shrunk, seen; linear of the tests
 	Text string
 }
 
@@ -29,14 +29,15 @@ func Check(h *History) []Violation {
 		found = append(found, h.fences(leases, h.Before[name])...)
 		found = append(found, h.kept(leases)...)
 		found = append(found, h.told(name, leases)...)
+		found = append(found, h.shrunk(name, leases)...)
 	}
 	for _, g := range h.Gaps() {
-		if g.length() > look+operationLimit+slack {
+		if g.Length() > longestGap {
 			found = append(found, violation("gap", "%s was free from %v to %v, %v, while client %d waited",
-				g.Name, g.From, g.To, g.length(), g.Client))
+				g.Name, g.From, g.To, g.Length(), g.Client))
 		}
 	}
-	return found
+	return append(found, h.signals()...)
 }
 
 // byName returns the leases of each name, in the order in which the belief in them began.
@@ -119,4 +120,16 @@ func (h *History) told(name string, leases []Lease) (found []Violation) {
 		}
 	}
 	return found
+}
+
+// greatest returns the greatest tokens that there were until the end of this round.
+func (h *History) greatest() map[string]int64 {
+	tokens := map[string]int64{}
+	for name, token := range h.Before {
+		tokens[name] = token
+	}
+	for _, l := range h.Leases {
+		tokens[l.Name] = max(tokens[l.Name], l.Fence)
+	}
+	return tokens
 }

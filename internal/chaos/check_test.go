@@ -103,7 +103,52 @@ func TestCheckers(t *testing.T) {
 			}},
 			nil,
 		},
-		"lost wake-up": {chaos.History{Free: free, Waits: waits}, []string{"gap"}},
+		"free for a little too long": {
+			chaos.History{Free: []chaos.Free{{Name: "n", From: 1000 * ms, To: 4100 * ms}}, Waits: waits},
+			[]string{"gap"},
+		},
+		"a free member of a pool": {
+			chaos.History{
+				Free:  []chaos.Free{{Name: "{p}/n", Pool: "{p}/", From: 1000 * ms, To: 6000 * ms}},
+				Waits: []chaos.Wait{{Name: "{p}/", Client: 1, Call: 500 * ms, Return: 5500 * ms}},
+			},
+			[]string{"gap"},
+		},
+		"free, but not the pool's any more": {
+			chaos.History{
+				Free:  []chaos.Free{{Name: "{p}/n", From: 1000 * ms, To: 6000 * ms}},
+				Waits: []chaos.Wait{{Name: "{p}/", Client: 1, Call: 500 * ms, Return: 5500 * ms}},
+			},
+			nil,
+		},
+		"given out after it left the pool": {
+			chaos.History{Changes: changes(false), Leases: leases{pooled(30 * ms)}},
+			[]string{"shrunk"},
+		},
+		"given out while it left the pool": {
+			chaos.History{Changes: changes(false), Leases: leases{pooled(22 * ms)}},
+			nil,
+		},
+		"given out after it came back": {
+			chaos.History{
+				Changes: append(changes(false), chaos.Change{Name: "n", Call: 23 * ms, Return: 24 * ms}),
+				Leases:  leases{pooled(30 * ms)},
+			},
+			nil,
+		},
+		"it came back only later": {
+			chaos.History{
+				Changes: append(changes(false), chaos.Change{Name: "n", Call: 31 * ms, Return: 32 * ms}),
+				Leases:  leases{pooled(30 * ms)},
+			},
+			[]string{"shrunk"},
+		},
+		"it may have left the pool": {chaos.History{Changes: changes(true), Leases: leases{pooled(30 * ms)}}, nil},
+		"quick handovers":           {handovers(100, 2), nil},
+		"lost signals":              {handovers(100, 4), []string{"signal"}},
+		"few handovers, one slow":   {handovers(4, 1), nil},
+		"few handovers, most slow":  {handovers(4, 3), []string{"signal"}},
+		"lost wake-up":              {chaos.History{Free: free, Waits: waits}, []string{"gap"}},
 		"free for short": {
 			chaos.History{Free: []chaos.Free{{Name: "n", From: 1000 * ms, To: 3000 * ms}}, Waits: waits},
 			nil,
@@ -121,7 +166,7 @@ func TestCheckers(t *testing.T) {
 			[]string{"gap"},
 		},
 		"everybody's fault": {
-			chaos.History{Free: free, Waits: waits, Faults: []chaos.Fault{{Client: -1, From: 2000 * ms, To: 2000 * ms}}},
+			chaos.History{Free: free, Waits: waits, Faults: []chaos.Fault{{Client: -1, From: 3000 * ms, To: 3000 * ms}}},
 			nil,
 		},
 		"taken without a token meanwhile": {
@@ -179,6 +224,48 @@ func TestCheckers(t *testing.T) {
 		if got := rules(&c.h); !slices.Equal(got, c.want) {
 			t.Errorf("%s: breaks %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// changes takes the name n out of the pool.
+func changes(unsure bool) []chaos.Change {
+	return []chaos.Change{{Name: "n", Out: true, Call: 20 * ms, Return: 22 * ms, Unsure: unsure}}
+}
+
+// pooled is a lease of the pool's member n.
+func pooled(begin time.Duration) chaos.Lease {
+	return with(lease(begin, begin+ms, 1), func(l *chaos.Lease) { l.How = "Lock of the pool" })
+}
+
+// handovers is a calm round in which two take turns, and some handovers are slow.
+func handovers(n, slow int) chaos.History {
+	h := chaos.History{Calm: true}
+	at := time.Second
+	for i := range n + 1 {
+		l := lease(at, at+2*ms, int64(i+1))
+		l.Unlock, l.Unlocked, l.Released = at+2*ms, at+3*ms, true
+		h.Leases = append(h.Leases, l)
+		h.Waits = append(h.Waits, chaos.Wait{Name: "n", Call: at, Return: at + time.Second})
+		if at += 4 * ms; i < slow {
+			at += 200 * ms
+		}
+	}
+	return h
+}
+
+func TestHandovers(t *testing.T) {
+	t.Parallel()
+	h := handovers(3, 1)
+	if got, want := h.Handovers(), []time.Duration{ms, ms, 201 * ms}; !slices.Equal(got, want) {
+		t.Errorf("handovers of %v, want %v", got, want)
+	}
+	h.Waits[0].Return = h.Leases[1].Return - 1 // who waits during the slow one leaves before its end
+	if got, want := h.Handovers(), []time.Duration{ms, ms}; !slices.Equal(got, want) {
+		t.Errorf("without the one for which nobody waited: %v, want %v", got, want)
+	}
+	h.Calm = false
+	if got := h.Handovers(); got != nil {
+		t.Errorf("in a round with faults: %v, want none", got)
 	}
 }
 

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// longestGap is for how long a lock may be free while somebody waits for it whom no fault keeps from it.
+const longestGap = look + operationLimit
+
 // A Gap is a time during which a lock was free and a client waited for it that no fault kept from it.
 type Gap struct {
 	Name     string
@@ -13,7 +16,8 @@ type Gap struct {
 	From, To time.Duration
 }
 
-func (g Gap) length() time.Duration { return g.To - g.From }
+// Length returns how long it was.
+func (g Gap) Length() time.Duration { return g.To - g.From }
 
 // Gaps returns all gaps, the longest first.
 func (h *History) Gaps() []Gap {
@@ -22,14 +26,17 @@ func (h *History) Gaps() []Gap {
 	for _, free := range h.free() {
 		for _, w := range h.Waits {
 			g := Gap{free.Name, w.Client, max(free.From, w.Call), min(free.To, w.Return)}
-			if w.Name == free.Name && g.From < g.To {
+			if w.Name == free.waitedFor() && g.From < g.To {
 				gaps = append(gaps, g.without(faults)...)
 			}
 		}
 	}
-	slices.SortStableFunc(gaps, func(a, b Gap) int { return cmp.Compare(b.length(), a.length()) })
+	slices.SortStableFunc(gaps, func(a, b Gap) int { return cmp.Compare(b.Length(), a.Length()) })
 	return gaps
 }
+
+// waitedFor is the name under which one waits for it.
+func (f Free) waitedFor() string { return cmp.Or(f.Pool, f.Name) }
 
 // faults returns the faults as they began.
 func (h *History) faults() []Fault {
@@ -67,7 +74,7 @@ func (h *History) free() (all []Free) {
 		}
 		slices.Sort(cuts)
 		for _, cut := range cuts {
-			all = append(all, Free{f.Name, f.From, cut})
+			all = append(all, Free{f.Name, f.Pool, f.From, cut})
 			f.From = cut
 		}
 		all = append(all, f)

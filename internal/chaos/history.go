@@ -12,6 +12,7 @@ import (
 type History struct {
 	Config Config
 	Round  int
+	Calm   bool             // there were no faults; locks were only handed over
 	Before map[string]int64 // the greatest fencing token of each name in earlier rounds
 
 	Leases   []Lease
@@ -19,15 +20,17 @@ type History struct {
 	Free     []Free
 	Faults   []Fault
 	Removals []Removal
+	Changes  []Change
 	Seen     []string // what breaks a rule by itself
+	Figures  *Figures // at the end of the round; nil: not measured
 }
 
-// A Lease is one lease that a call returned.
+// A Lease is one lease that a call returned, or a time for which Block keeps everybody away.
 type Lease struct {
 	Name         string
 	Client       int
 	Worker       int
-	How          string // Lock, TryLock, Do, Adopt, Seize
+	How          string // Lock, TryLock, Do, Adopt, Seize, Block, also of a pool; Relay, Process
 	Call, Return time.Duration
 
 	// The worker's belief. There was none if End is before Begin.
@@ -35,8 +38,11 @@ type Lease struct {
 
 	Fence    int64         // 0: none
 	Longest  time.Duration // no more than what is added to the time of a confirmed extend
-	Released bool          // Unlock returned nil
 	AtLeast  time.Duration // HoldAtLeast
+	Released bool          // Unlock returned nil
+
+	// When Unlock was called, and returned; both 0 if it was not, or by Do.
+	Unlock, Unlocked time.Duration
 }
 
 func (l Lease) believed() bool { return l.End >= l.Begin }
@@ -48,7 +54,7 @@ func (l Lease) String() string {
 
 // A Wait is one call of Lock or Do, until it had the lock or gave up.
 type Wait struct {
-	Name         string
+	Name         string // of the pool, for any of its members
 	Client       int
 	Call, Return time.Duration
 }
@@ -57,6 +63,7 @@ type Wait struct {
 // during which nobody got it. It is no longer than that was so.
 type Free struct {
 	Name     string
+	Pool     string // also, that it belonged to this pool; or ""
 	From, To time.Duration
 }
 
@@ -72,6 +79,14 @@ type Fault struct {
 type Removal struct {
 	Kind         string
 	Name         string
+	Call, Return time.Duration
+	Unsure       bool // it may not have happened, or later than Return
+}
+
+// A Change adds a member to the pool or takes one out.
+type Change struct {
+	Name         string // of the member's lock
+	Out          bool
 	Call, Return time.Duration
 	Unsure       bool // it may not have happened, or later than Return
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/scripts"
 )
 
 // A nemesis makes the faults of one client.
@@ -14,7 +15,6 @@ type nemesis struct {
 	run    *run
 	seat   *seat
 	random *rand.Rand
-	caught *faultproxy.Catch // of the fault that goes on; or nil
 }
 
 // rage makes one fault after the other until stop is closed. In the end all is healed.
@@ -23,28 +23,22 @@ func (n *nemesis) rage(stop <-chan struct{}) {
 	for wait(stop, upTo(n.random, ttl)) {
 		kind, strike := n.choose()
 		f := Fault{Kind: kind, Client: n.seat.index, From: n.run.now()}
-		strike()
+		caught := strike()
 		longest := 2 * ttl
-		if chance(n.random, 25) {
+		if chance(n.random, 25) || caught != nil {
 			longest = 8 * ttl
+		}
+		if caught != nil {
+			await(stop, caught.Done(), longest)
 		}
 		more := wait(stop, ttl/10+upTo(n.random, longest))
 		if kind == "hold then drop" && more {
 			n.seat.proxy.Partition("")
 			wait(stop, upTo(n.random, ttl))
 		}
-		n.heal()
+		n.seat.proxy.Heal()
 		f.To = n.run.now()
 		n.run.fault(f)
-	}
-}
-
-// heal ends the fault. Heal knows no more of a catch that holds a request.
-func (n *nemesis) heal() {
-	n.seat.proxy.Heal()
-	if n.caught != nil {
-		n.caught.Release()
-		n.caught = nil
 	}
 }
 
@@ -60,16 +54,35 @@ func wait(stop <-chan struct{}, d time.Duration) bool {
 	}
 }
 
+// await waits until one of the channels is closed, or for d.
+func await(stop, done <-chan struct{}, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-stop:
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// A striker begins a fault, and returns what it is to catch, or nil.
+type striker func() *faultproxy.Catch
+
 // choose chooses a fault. Replies are held most: it is they that can make a client believe for too long.
-func (n *nemesis) choose() (kind string, strike func()) {
+func (n *nemesis) choose() (kind string, strike striker) {
 	p := n.seat.proxy
-	set := func(d faultproxy.Direction, f faultproxy.Fault) func() { return func() { p.Set(d, f, "") } }
-	catch := func(f faultproxy.Fate) func() {
-		return func() { n.caught = p.Catch(f, "EVALSHA", "lock:") }
+	plain := func(strike func()) striker {
+		return func() *faultproxy.Catch { strike(); return nil }
+	}
+	set := func(d faultproxy.Direction, f faultproxy.Fault) striker {
+		return plain(func() { p.Set(d, f, "") })
+	}
+	catch := func(f faultproxy.Fate, texts ...string) striker {
+		return func() *faultproxy.Catch { return p.Catch(f, append(texts, "EVALSHA", "lock:")...) }
 	}
 	faults := []struct {
 		kind   string
-		strike func()
+		strike striker
 	}{
 		{"hold replies", set(faultproxy.ToClient, faultproxy.Hold)},
 		{"hold replies", set(faultproxy.ToClient, faultproxy.Hold)},
@@ -78,20 +91,21 @@ func (n *nemesis) choose() (kind string, strike func()) {
 		{"hold then drop", set(faultproxy.ToServer, faultproxy.Hold)},
 		{"drop replies", set(faultproxy.ToClient, faultproxy.Drop)},
 		{"drop requests", set(faultproxy.ToServer, faultproxy.Drop)},
-		{"partition", func() { p.Partition("") }},
-		{"reset", func() { p.Reset("") }},
-		{"reset waits", func() { p.Reset("BLPOP") }},
-		{"delay replies", func() { p.Delay(faultproxy.ToClient, upTo(n.random, n.run.cfg.TTL/2), "") }},
-		{"delay requests", func() { p.Delay(faultproxy.ToServer, upTo(n.random, n.run.cfg.TTL/2), "") }},
-		{"cut replies", func() { p.Cut(faultproxy.ToClient, n.random.Int64N(300), "") }},
-		{"cut requests", func() { p.Cut(faultproxy.ToServer, n.random.Int64N(1000), "") }},
+		{"partition", plain(func() { p.Partition("") })},
+		{"reset", plain(func() { p.Reset("") })},
+		{"reset waits", plain(func() { p.Reset("BLPOP") })},
+		{"delay replies", plain(func() { p.Delay(faultproxy.ToClient, upTo(n.random, n.run.cfg.TTL/2), "") })},
+		{"delay requests", plain(func() { p.Delay(faultproxy.ToServer, upTo(n.random, n.run.cfg.TTL/2), "") })},
+		{"cut replies", plain(func() { p.Cut(faultproxy.ToClient, n.random.Int64N(300), "") })},
+		{"cut requests", plain(func() { p.Cut(faultproxy.ToServer, n.random.Int64N(1000), "") })},
 		{"hold a reply", catch(faultproxy.HoldReply)},
+		{"hold a grant", catch(faultproxy.HoldReply, scripts.Acquire.SHA1)},
 		{"hold a request", catch(faultproxy.HoldRequest)},
 		{"lose a reply", catch(faultproxy.CutReply)},
 		{"lose a request", catch(faultproxy.CutRequest)},
-		{"refuse", func() { p.Refuse(true); p.Reset("") }},
+		{"refuse", plain(func() { p.Refuse(true); p.Reset("") })},
 	}
-	f := faults[n.random.IntN(len(faults))]
+	f := pick(n.random, faults)
 	return f.kind, f.strike
 }
 

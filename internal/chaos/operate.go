@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"time"
 
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -21,17 +22,43 @@ func (w *worker) operate(name string, stop <-chan struct{}) bool {
 		_, held, err := w.seat.current().Reset(ctx, name)
 		removed, r.Unsure = held || err != nil, err != nil
 	default:
-		return w.call("Seize", name, stop, func(ctx context.Context, m *lock.Mutex) (*lock.Lease, error) {
-			r.Kind = "Seize"
-			lease, err := m.Seize(ctx)
-			r.Return = w.run.now()
-			r.Unsure = err != nil
-			w.run.record(func(h *History) { h.Removals = append(h.Removals, r) })
-			return lease, err
-		})
+		return w.call(w.seize(name), stop)
 	}
 	if r.Return = w.run.now(); removed {
 		w.run.record(func(h *History) { h.Removals = append(h.Removals, r) })
+	}
+	return false
+}
+
+// seize takes a lock whoever holds it.
+func (w *worker) seize(name string) order {
+	o := w.order("Seize", name)
+	m := o.mutex()
+	o.take = func(ctx context.Context) (*lock.Lease, error) {
+		r := Removal{Kind: "Seize", Name: name, Call: w.run.now()}
+		lease, err := m.Seize(ctx)
+		r.Return, r.Unsure = w.run.now(), err != nil
+		w.run.record(func(h *History) { h.Removals = append(h.Removals, r) })
+		return lease, err
+	}
+	return o
+}
+
+// block keeps everybody from a lock. That is a belief without a lease: from the call's return until what
+// it asked for is over, counted from the call, nobody may have the lock.
+func (w *worker) block(name string) bool {
+	ctx, cancel := w.context(name)
+	defer cancel()
+	d := 50*time.Millisecond + upTo(w.random, w.run.cfg.TTL)
+	l := Lease{
+		Name: name, How: "Block", Client: w.seat.index, Worker: w.index, Call: w.run.now(), Longest: d,
+	}
+	err := w.seat.current().Block(ctx, name, d)
+	l.Return = w.run.now()
+	w.returned(ctx, order{how: l.How, name: name}, l.Call, l.Return, err)
+	if err == nil {
+		l.Begin, l.End = l.Return, l.Call+d
+		w.run.record(func(h *History) { h.Leases = append(h.Leases, l) })
 	}
 	return false
 }

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/pool"
 )
 
 // A run is what all its parts share.
@@ -23,34 +24,45 @@ type run struct {
 	seats  []*seat
 	random *rand.Rand // of the test's goroutine
 
-	workers  []*worker
-	nemeses  []*nemesis
-	watching redis.Conn
+	workers []*worker
+	dropper *worker
+	relays  []*relay // one for each common lock
+	nemeses []*nemesis
+	puppets []*puppet
+	watch   *watch
+	offset  time.Duration // by which the clock of all processes is ahead of ours
+	rested  time.Duration // when the clients were last left alone
 
 	adminMu sync.Mutex // of the connection that follows
 	admin   redis.Conn
+
+	stays map[string]*lock.Client // by ids of the lock without expiry; guarded by the recorder's mutex
 
 	handMu sync.Mutex          // guards the field below
 	ids    map[string][]string // of locks that were detached
 }
 
-// Run runs rounds on a private server until the time is over, and gives check the history of each: what
-// was left after the end is in the last one. It stops when check returns false.
+// Run runs rounds on a private server until the time is over, at least one that is calm and one that is
+// not, and gives check the history of each: what was left after the end is in the last one. It stops when
+// check returns false.
 func Run(t testing.TB, cfg Config, check func(h *History) bool) {
 	t.Helper()
 	r := start(t, cfg)
 	before := map[string]int64{}
-	idle := runtime.NumGoroutine()
+	idle := r.figures()
 	for _, s := range r.seats {
 		s.client = r.open(s)
+		s.shared = pool.New(s.client, poolOf, nil)
 	}
 	for round := 0; ; round++ {
-		r.record(func(*History) { r.h = &History{Config: cfg, Round: round, Before: before} })
+		r.record(func(*History) {
+			r.h = &History{Config: cfg, Round: round, Calm: calm(round), Before: before}
+		})
 		if !r.round() {
 			check(r.h)
 			t.FailNow() // what hangs would disturb everything that follows
 		}
-		last := r.now() >= cfg.Duration
+		last := r.now() >= cfg.Duration && round > 0
 		if last {
 			r.close(idle)
 		}
@@ -69,45 +81,89 @@ func start(t testing.TB, cfg Config) *run {
 	t.Helper()
 	r := &run{
 		recorder: recorder{began: time.Now()}, t: t, cfg: cfg, names: cfg.names(),
-		server: redistest.Start(t), random: cfg.random(0), ids: map[string][]string{},
+		server: redistest.Start(t), random: cfg.random(0),
+		ids: map[string][]string{}, stays: map[string]*lock.Client{},
 	}
-	r.watching, r.admin = r.server.Dial(t), r.server.Dial(t)
+	r.admin = r.server.Dial(t)
+	r.watch = newWatch(&r.recorder, r.server.Dial(t), r.names)
+	for _, name := range r.names {
+		r.relays = append(r.relays, newRelay(name))
+	}
 	for i := range cfg.Clients {
-		s := &seat{index: i, proxy: faultproxy.Start(t, r.server.Network(), r.server.Addr())}
-		s.url = s.proxy.URL()
+		s := r.seat(i)
 		r.seats = append(r.seats, s)
-		r.nemeses = append(r.nemeses, &nemesis{run: r, seat: s, random: cfg.random(uint64(1 + i))})
 		for range cfg.Workers {
 			n := len(r.workers)
 			w := &worker{run: r, seat: s, index: n, random: cfg.random(uint64(1000 + n))}
 			r.workers = append(r.workers, w)
 		}
 	}
+	r.dropper = &worker{run: r, seat: r.seats[0], index: len(r.workers), random: cfg.random(999)}
+	ahead, shared := offset(r.now)
+	r.offset = ahead
+	for i := 0; shared && i < cfg.Processes; i++ {
+		p := &puppet{run: r, seat: r.seat(cfg.Clients + i), random: cfg.random(uint64(2000 + i))}
+		r.puppets = append(r.puppets, p)
+	}
 	return r
 }
 
-// round runs programs under faults, heals, and waits until every program has come to its end. It returns
-// false if one does not.
+// seat makes a place for clients, behind a proxy with a nemesis of its own.
+func (r *run) seat(i int) *seat {
+	s := &seat{index: i, proxy: faultproxy.Start(r.t, r.server.Network(), r.server.Addr())}
+	s.url = s.proxy.URL()
+	r.nemeses = append(r.nemeses, &nemesis{run: r, seat: s, random: r.cfg.random(uint64(1 + i))})
+	return s
+}
+
+// round runs programs, and waits until every program has come to its end. It returns false if one does
+// not.
 func (r *run) round() bool {
-	stopFaults, stopWork, stopWatch := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	var faults, work, watching sync.WaitGroup
-	w := &watch{rec: &r.recorder, conn: r.watching, names: r.names}
-	watching.Go(func() { w.run(stopWatch) })
+	r.assign()
+	stopWork, stopWatch := make(chan struct{}), make(chan struct{})
+	var work, watching sync.WaitGroup
+	watching.Go(func() { r.watch.run(stopWatch) })
+	if r.h.Calm {
+		r.pass(&work, stopWork)
+	} else {
+		r.storm(&work, stopWork)
+	}
+	close(stopWork)
+	ended := r.ended(&work)
+	close(stopWatch)
+	watching.Wait()
+	if ended {
+		r.after()
+	}
+	return ended
+}
+
+// pass lets locks be handed over, without faults.
+func (r *run) pass(work *sync.WaitGroup, stop <-chan struct{}) {
+	for i, w := range r.workers {
+		work.Go(func() { w.relay(r.relays[i%len(r.relays)], stop) })
+	}
+	work.Go(func() { r.dropper.forget(stop) })
+	wait(nil, r.cfg.Round/2)
+}
+
+// storm runs programs under faults, and heals.
+func (r *run) storm(work *sync.WaitGroup, stop <-chan struct{}) {
+	stopFaults := make(chan struct{})
+	var faults sync.WaitGroup
 	for _, n := range r.nemeses {
 		faults.Go(func() { n.rage(stopFaults) })
 	}
 	for _, w := range r.workers {
-		work.Go(func() { w.work(stopWork) })
+		work.Go(func() { w.work(stop) })
+	}
+	for _, p := range r.puppets {
+		work.Go(func() { p.live(stop) })
 	}
 	r.torment(r.cfg.Round)
 	close(stopFaults)
 	faults.Wait()
 	wait(nil, r.cfg.Round/10)
-	close(stopWork)
-	ended := r.ended(&work)
-	close(stopWatch)
-	watching.Wait()
-	return ended
 }
 
 // ended waits for the programs. The longest wait, and then the longest release, bound how long that takes.
@@ -124,45 +180,13 @@ func (r *run) ended(work *sync.WaitGroup) bool {
 	return true
 }
 
-// greatest returns the greatest tokens that there were until the end of this round.
-func (h *History) greatest() map[string]int64 {
-	tokens := map[string]int64{}
-	for name, token := range h.Before {
-		tokens[name] = token
+// after looks at what is there when the programs of a round have ended.
+func (r *run) after() {
+	r.stayed()
+	if r.cfg.Rest > 0 && r.now()-r.rested >= r.cfg.Rest {
+		wait(nil, restFor)
+		f := r.figures()
+		r.h.Figures = &f
+		r.rested = r.now()
 	}
-	for _, l := range h.Leases {
-		tokens[l.Name] = max(tokens[l.Name], l.Fence)
-	}
-	return tokens
-}
-
-// hand leaves the id of a detached lock to whoever wants to adopt it.
-func (r *run) hand(name, id string) {
-	r.handMu.Lock()
-	defer r.handMu.Unlock()
-	r.ids[name] = append(r.ids[name], id)
-}
-
-func (r *run) handed(name string) (id string, ok bool) {
-	r.handMu.Lock()
-	defer r.handMu.Unlock()
-	ids := r.ids[name]
-	if len(ids) == 0 {
-		return "", false
-	}
-	r.ids[name] = ids[:len(ids)-1]
-	return ids[len(ids)-1], true
-}
-
-// deleted deletes a lock as an operator may, and reports whether there was one.
-func (r *run) deleted(name string) bool {
-	n, err := redis.Int(r.command("DEL", "lock:"+name))
-	return err == nil && n > 0
-}
-
-// command sends one past all proxies.
-func (r *run) command(name string, args ...any) (any, error) {
-	r.adminMu.Lock()
-	defer r.adminMu.Unlock()
-	return r.admin.Do(name, args...)
 }

@@ -3,10 +3,12 @@ package chaos
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/pool"
 )
 
 // A seat is a client's, which is closed and opened anew now and then.
@@ -15,13 +17,19 @@ type seat struct {
 	proxy *faultproxy.Proxy
 	url   string
 
-	mu     sync.Mutex // guards the field below
+	dropped, leaked atomic.Int64 // leases, and of them those that a hook told of
+
+	mu     sync.Mutex // guards the fields below
 	client *lock.Client
+	shared *pool.Pool // as the client sees it, for all its workers
 }
 
 // open opens a client for a seat.
 func (r *run) open(s *seat) *lock.Client {
-	c, err := lock.Open(s.url, &lock.Options{TTL: r.cfg.TTL, Label: fmt.Sprintf("chaos-%d", s.index)})
+	c, err := lock.Open(s.url, &lock.Options{
+		TTL: r.cfg.TTL, Label: fmt.Sprintf("chaos-%d", s.index),
+		Hooks: lock.Hooks{Leaked: func(lock.LeakedInfo) { s.leaked.Add(1) }},
+	})
 	if err != nil {
 		panic(err) // the URL is ours
 	}
@@ -34,12 +42,27 @@ func (s *seat) current() *lock.Client {
 	return s.client
 }
 
-// reopen closes the client, while others may use it, and puts a new one in its place.
+// pool returns the pool as this client's workers share it, which remembers its members for a while; or one
+// of its own if the client was replaced.
+func (s *seat) pool(c *lock.Client) *pool.Pool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client == c {
+		return s.shared
+	}
+	return pool.New(c, poolOf, nil)
+}
+
+// reopen closes the client, while others may use it, and puts a new one in its place. The first seat's
+// stays for the whole run, so that it shows what piles up.
 func (s *seat) reopen(r *run) {
+	if s.index == 0 {
+		return
+	}
 	next := r.open(s)
 	s.mu.Lock()
 	old := s.client
-	s.client = next
+	s.client, s.shared = next, pool.New(next, poolOf, nil)
 	s.mu.Unlock()
 	r.closed(old)
 }
@@ -54,5 +77,6 @@ func (r *run) closed(c *lock.Client) {
 	}
 }
 
-// margin is the longest margin that a lease can have: programs extend by up to three TTLs.
-func (r *run) margin() time.Duration { return max(5*r.cfg.TTL/20, 10*time.Millisecond) }
+// margin is the longest margin that a lease can have: programs extend by up to three TTLs, and a lock
+// without expiry is taken for half a minute first.
+func (r *run) margin() time.Duration { return max(5*r.cfg.TTL/20, 30*time.Second/20) }

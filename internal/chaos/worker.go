@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -20,7 +19,8 @@ type worker struct {
 	seat   *seat
 	index  int
 	random *rand.Rand
-	taken  int // ids given
+	given  int    // ids
+	id     string // the last one of them that nobody else knows
 }
 
 // work runs until stop is closed. What it holds then it gives up; for what it waits for it goes on
@@ -48,136 +48,86 @@ func over(c <-chan struct{}) bool {
 
 // take takes a lock in some way and holds it. It returns false if it did not get one.
 func (w *worker) take(stop <-chan struct{}) bool {
-	name := w.run.names[w.random.IntN(len(w.run.names))]
-	if w.run.cfg.Operator && chance(w.random, 10) {
+	name := pick(w.random, w.run.names)
+	switch draw := w.random.IntN(100); {
+	case draw < 10:
+		name = stay
+	case draw < 14:
+		name = pick(w.random, members)
+	case draw < 32:
+		return w.anyMember(stop)
+	case draw < 37:
+		return w.block(name)
+	case draw < 45 && w.run.cfg.Operator:
 		return w.operate(name, stop)
 	}
 	switch draw := w.random.IntN(100); {
-	case draw < 10:
+	case draw < 15:
 		if id, ok := w.run.handed(name); ok {
-			return w.call("Adopt", name, stop, adopt(id))
+			return w.call(w.adopt(name, id), stop)
 		}
-		return w.call("Lock", name, stop, lockIt)
-	case draw < 30:
-		return w.call("TryLock", name, stop, tryIt)
-	case draw < 45:
-		return w.do(name, stop)
+		return w.call(w.lock(name), stop)
+	case draw < 35:
+		return w.call(w.tryLock(name), stop)
+	case draw < 50:
+		return w.hold(w.do(name), stop)
 	default:
-		return w.call("Lock", name, stop, lockIt)
+		return w.call(w.lock(name), stop)
 	}
-}
-
-// A taker takes a lock by one call.
-type taker func(context.Context, *lock.Mutex) (*lock.Lease, error)
-
-func lockIt(ctx context.Context, m *lock.Mutex) (*lock.Lease, error) { return m.Lock(ctx) }
-
-func tryIt(ctx context.Context, m *lock.Mutex) (*lock.Lease, error) { return m.TryLock(ctx) }
-
-func adopt(id string) taker {
-	return func(ctx context.Context, m *lock.Mutex) (*lock.Lease, error) { return m.Adopt(ctx, id) }
 }
 
 // call takes a lock by one call, and holds it.
-func (w *worker) call(how, name string, stop <-chan struct{}, call taker) bool {
-	ctx, cancel := w.context()
+func (w *worker) call(o order, stop <-chan struct{}) bool {
+	ctx, cancel := w.context(o.name)
 	defer cancel()
-	options := w.options(how)
-	m := w.seat.current().MutexWith(name, options)
 	began := w.run.now()
-	lease, err := call(ctx, m)
-	h := w.belief(lease, Lease{Name: name, How: how, Call: began, AtLeast: options.HoldAtLeast})
-	w.returned(ctx, h.rec, err)
+	lease, err := o.take(ctx)
+	b := w.belief(lease, o, began)
+	w.returned(ctx, o, began, b.rec.Return, err)
 	if err != nil {
 		return false
 	}
-	h.hold(stop)
-	h.finish(stop)
-	h.write()
+	lease = nil // b may drop it
+	b.hold(stop)
+	b.finish(stop)
+	b.write()
 	return true
 }
 
-// do holds a lock by Do, which must tell of a loss.
-func (w *worker) do(name string, stop <-chan struct{}) bool {
-	options := w.options("Do")
-	m := w.seat.current().MutexWith(name, options)
-	rec := Lease{Name: name, How: "Do", Call: w.run.now(), AtLeast: options.HoldAtLeast}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// hold holds a lock by Do, which must tell of a loss.
+func (w *worker) hold(o order, stop <-chan struct{}) bool {
+	ctx, cancel := w.context(o.name)
 	defer cancel()
-	var h *belief
-	err := m.Do(ctx, func(ctx context.Context) error {
-		h = w.belief(lock.LeaseFrom(ctx), rec)
-		w.returned(ctx, h.rec, nil)
-		h.hold(stop)
+	began := w.run.now()
+	var b *belief
+	err := o.do(ctx, func(inner context.Context) error {
+		b = w.belief(lock.LeaseFrom(inner), o, began)
+		w.returned(ctx, o, began, b.rec.Return, nil)
+		b.hold(stop)
 		return nil
 	})
-	if h == nil {
-		rec.Return = w.run.now()
-		w.returned(ctx, rec, err)
+	if b == nil {
+		w.returned(ctx, o, began, w.run.now(), err)
 		return false
 	}
-	if h.lost && !errors.Is(err, lock.ErrLost) {
-		w.run.seen("Do of %s lost its lease and returned %v", name, err)
+	if b.lost && !errors.Is(err, lock.ErrLost) {
+		w.run.seen("%s of %s lost its lease and returned %v", o.how, o.name, err)
 	}
-	h.rec.Released = err == nil
-	h.write()
+	b.rec.Released = err == nil
+	b.left()
+	b.write()
 	return true
 }
 
-// context returns a context that lives for long, or for some time, or hardly.
-func (w *worker) context() (context.Context, context.CancelFunc) {
+// context returns a context that lives for long, or for some time, or hardly. Nobody waits for long for a
+// lock that may stay held for ever.
+func (w *worker) context(name string) (context.Context, context.CancelFunc) {
 	d := patience
 	switch draw := w.random.IntN(100); {
 	case draw < 10:
 		d = upTo(w.random, 4*time.Millisecond)
-	case draw < 35:
+	case draw < 35 || name == stay:
 		d = upTo(w.random, 3*w.run.cfg.TTL)
 	}
 	return context.WithTimeout(context.Background(), d)
-}
-
-// options returns options for one lock. Ids that are given are unique.
-func (w *worker) options(how string) *lock.MutexOptions {
-	ttl, o := w.run.cfg.TTL, &lock.MutexOptions{TTL: w.run.cfg.TTL}
-	o.NoRenewal = chance(w.random, 15)
-	o.NoFence = chance(w.random, 10)
-	if chance(w.random, 10) {
-		o.MaxHold = ttl/2 + upTo(w.random, 3*ttl)
-	}
-	if chance(w.random, 8) && o.MaxHold == 0 && how != "Adopt" && how != "Seize" {
-		o.HoldAtLeast = upTo(w.random, 2*ttl)
-	}
-	if chance(w.random, 5) && !o.NoFence && how != "Adopt" {
-		w.taken++
-		o.ID = fmt.Sprintf("chaos-%d-%d", w.index, w.taken)
-	}
-	return o
-}
-
-// returned looks at what a call that takes a lock came to.
-func (w *worker) returned(ctx context.Context, rec Lease, err error) {
-	waits := rec.How == "Lock" || rec.How == "Do"
-	if waits {
-		w.run.record(func(h *History) {
-			h.Waits = append(h.Waits, Wait{rec.Name, w.seat.index, rec.Call, rec.Return})
-		})
-	}
-	if end, _ := ctx.Deadline(); err != nil && time.Since(end) > slack {
-		w.run.seen("%s of %s returned %v after its context's end", rec.How, rec.Name, time.Since(end))
-	}
-	if took := rec.Return - rec.Call; !waits && took > 2*operationLimit+slack {
-		w.run.seen("%s of %s took %v", rec.How, rec.Name, took)
-	}
-	wrong := []error{
-		lock.ErrInvalid, lock.ErrWrongType, lock.ErrTooManyWaiters, lock.ErrDetached,
-		lock.ErrReleased, lock.ErrMaxHold, lock.ErrLost, lock.ErrAlreadyHeld,
-	}
-	if rec.How != "Adopt" {
-		wrong = append(wrong, lock.ErrNotHeld)
-	}
-	for _, e := range wrong {
-		if errors.Is(err, e) {
-			w.run.seen("%s of %s returned %v", rec.How, rec.Name, err)
-		}
-	}
 }

@@ -11,8 +11,8 @@ type Fate int
 // The fates. Of the last two the whole connection is the victim.
 const (
 	Tell        Fate = iota // it passes
-	HoldRequest             // it, and what comes behind it, is kept back until Release
-	HoldReply               // it is executed, and everything that comes back is kept back until Release
+	HoldRequest             // it, and what comes behind it, is kept back until Release or Heal
+	HoldReply               // it is executed, and everything that comes back is kept back until then
 	CutRequest              // it is not executed: the connection is reset
 	CutReply                // it is executed, and the connection reset when its reply is there
 )
@@ -95,10 +95,12 @@ func (c *conn) requestLocked(command []byte) {
 	case Tell:
 		k.tellLocked()
 	case HoldRequest:
+		c.held = k
 		k.tellLocked()
 		for !k.released && !c.closed {
 			c.proxy.changed.Wait()
 		}
+		c.held = nil
 	case HoldReply, CutReply:
 		c.keep = k
 	case CutRequest:

@@ -16,7 +16,8 @@ type conn struct {
 
 	// Guarded by proxy.mu.
 	history []byte // the last commands
-	keep    *Catch // waits for a reply
+	held    *Catch // keeps a request back
+	keep    *Catch // waits for a reply, or keeps it back
 	lossy   bool   // something was dropped
 	ended   bool   // one side has closed its end
 	closed  bool   // by the proxy

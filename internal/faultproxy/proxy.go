@@ -143,8 +143,10 @@ func (p *Proxy) Heal() {
 		if c.lossy {
 			c.reset()
 		}
-		if c.keep != nil {
-			c.keep.released = true
+		for _, k := range []*Catch{c.held, c.keep} {
+			if k != nil {
+				k.released = true
+			}
 		}
 	}
 	p.changed.Broadcast()

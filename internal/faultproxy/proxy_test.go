@@ -220,3 +220,31 @@ func TestHeldRequestOutlivesItsClient(t *testing.T) {
 	caught.Release()
 	redistest.Until(t, "it is executed", func() bool { return get(t, s, "a") == "1" })
 }
+
+// Heal lets go on whatever was caught, and forgets what was not.
+func TestHealReleasesCatches(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		fate faultproxy.Fate
+	}{
+		{"a held request", faultproxy.HoldRequest},
+		{"a held reply", faultproxy.HoldReply},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, p, conn := start(t)
+			caught, never := p.Catch(c.fate, "SET"), p.Catch(c.fate, "GET")
+			done := send(conn, "SET", "key", "1")
+			await(t, "the catch", caught.Done())
+			p.Heal()
+			if err := await(t, "SET", done); err != nil {
+				t.Fatalf("after Heal: %v", err)
+			}
+			if err := await(t, "GET", send(conn, "GET", "key")); err != nil || get(t, s, "key") != "1" {
+				t.Errorf("after that: %v", err)
+			}
+			if !never.At().IsZero() {
+				t.Error("a catch outlived Heal")
+			}
+		})
+	}
+}
