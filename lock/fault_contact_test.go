@@ -32,7 +32,7 @@ func faultAtOnce(t *testing.T, open func() *lock.Client, secret string) map[stri
 	for name, call := range faultCalls {
 		began := time.Now()
 		lease, err := call(faultSoon(t), open().Mutex("job"))
-		faultTook(t, name, began, time.Now(), faultSlack)
+		t.Logf("%s told after %v", name, faultTook(t, name, began, time.Now(), faultSlack))
 		if err == nil || lease != nil {
 			t.Errorf("%s: no error", name)
 			continue

@@ -95,10 +95,11 @@ func TestFaultContainerBack(t *testing.T) {
 // its lease is over, before anybody else can acquire; who waits acquires when it is back.
 func TestFaultContainerAwayTooLong(t *testing.T) {
 	t.Parallel()
+	const ttl = 4 * time.Second
 	for _, cut := range faultCut {
 		t.Run(cut.name, func(t *testing.T) {
 			t.Parallel()
-			c := newFaultContainer(t, 2*time.Second, cut.conf...)
+			c := newFaultContainer(t, ttl, cut.conf...)
 			ctx, cancel := c.lease.Context(context.Background())
 			defer cancel()
 			cut.off(c.server, t)
@@ -109,7 +110,7 @@ func TestFaultContainerAwayTooLong(t *testing.T) {
 			cut.on(c.server, t)
 			on := time.Now()
 			next, at := faultGot(t, c.wait)
-			t.Logf("acquired %v after it was back", faultTook(t, "the waiter", on, at, 2*time.Second+faultS+faultR))
+			t.Logf("acquired %v after it was back", faultTook(t, "the waiter", on, at, ttl+faultS+faultR))
 			if at.Before(told) {
 				t.Errorf("acquired %v before the holder was told", told.Sub(at))
 			}
@@ -126,7 +127,7 @@ func TestFaultContainerAwayTooLong(t *testing.T) {
 // next renewal.
 func TestFaultContainerEmpty(t *testing.T) {
 	t.Parallel()
-	const ttl = 3 * time.Second
+	const ttl = 6 * time.Second // longer than the start takes
 	c := newFaultContainer(t, ttl)
 	c.server.Restart(t)
 	up := time.Now()

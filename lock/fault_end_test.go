@@ -124,7 +124,7 @@ func TestFaultPanics(t *testing.T) {
 			})
 			ended := time.Now()
 			lease, at := faultGot(t, wait)
-			faultTook(t, "the handover", ended, at, faultSlack)
+			t.Logf("handed over after %v", faultTook(t, "the handover", ended, at, faultSlack))
 			faultUnlock(t, lease)
 		})
 	}

@@ -15,12 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// faultHandovers says how many handovers TestFaultHandovers makes, faultSeed with which seed it draws
-// the faults.
-const (
-	faultHandovers = "HOLDFAST_TEST_HANDOVERS"
-	faultSeed      = "HOLDFAST_TEST_SEED"
-)
+// faultSeed is the environment variable that gives the seed with which TestFaultHandovers draws the faults.
+const faultSeed = "HOLDFAST_TEST_SEED"
 
 // A faultRelay is a lock that goes from client to client. There is always one that waits for it and
 // is done no harm, so the lock must never stay free for long.
@@ -92,7 +88,7 @@ func newFaultRelay(t *testing.T, per1000 map[string]int) *faultRelay {
 	seed := uint64(faultNumber(t, faultSeed, rand.Int()))
 	t.Logf("%s=%d", faultSeed, seed)
 	r := &faultRelay{
-		most: faultNumber(t, faultHandovers, 2000) / 2, per1000: per1000,
+		most: faultSize(2000, 100_000) / 2, per1000: per1000,
 		faults: map[string]int{}, rng: rand.New(rand.NewPCG(seed, 0)),
 	}
 	r.next = sync.NewCond(&r.mu)

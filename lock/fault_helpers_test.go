@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -25,6 +26,18 @@ const (
 	faultR     = 2 * time.Second
 	faultSlack = time.Second // of scheduling, on a machine that does much else
 )
+
+// faultLong is the environment variable that asks for the long forms of tests that make a fault happen
+// over and over: as often as FAULTS.md asks, which takes minutes.
+const faultLong = "HOLDFAST_TEST_LONG"
+
+// faultSize returns how often a fault is to happen.
+func faultSize(short, long int) int {
+	if os.Getenv(faultLong) != "" {
+		return long
+	}
+	return short
+}
 
 // faultServer returns a private server that knows the scripts, so that each call is one EVALSHA. At
 // the end of the test it must have no connection of holdfast's.

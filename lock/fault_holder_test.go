@@ -4,88 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/internal/redistest"
-	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/renewal"
 )
-
-// Row 1: a holder is killed. Its waiters acquire when its keys expire, by their own timers: they do
-// not wait for the next look.
-func TestFaultHolderKilled(t *testing.T) {
-	t.Parallel()
-	const n = 20
-	s := faultServer(t)
-	names := make([]string, n)
-	for i := range names {
-		names[i] = fmt.Sprint("job-", i)
-	}
-	holder := faultStart(t, s.URL())
-	holder.tell(t, "lock 1s %s", strings.Join(names, " "))
-	holder.says(t, "locked")
-
-	events := newFaultEvents()
-	c := faultOpen(t, s.URL(), &lock.Options{Hooks: events.hooks()})
-	waits := make([]<-chan faultResult, n)
-	for i, name := range names {
-		waits[i] = faultLock(faultSoon(t), c.Mutex(name))
-	}
-	for seen := map[string]bool{}; len(seen) < n; {
-		seen[faultAwait(t, "Waiting", events.waiting).Name] = true
-	}
-	holder.kill()
-	redistest.Until(t, "Redis has seen the end", func() bool {
-		return s.Clients(t, "holdfast:"+faultVictim) == 0
-	})
-
-	expiry := faultExpiries(t, s, names)
-	var late []time.Duration
-	for i, wait := range waits {
-		_, at := faultGot(t, wait)
-		if expiry[i].IsZero() {
-			continue // it had expired already, on a machine that slow
-		}
-		late = append(late, at.Sub(expiry[i]))
-		if at.Before(expiry[i].Add(-5 * time.Millisecond)) {
-			t.Errorf("%s: acquired %v before the expiry", names[i], expiry[i].Sub(at))
-		}
-	}
-	median, most := faultSpread(late)
-	t.Logf("acquired after the expiry: median %v, at most %v, n = %d", median, most, len(late))
-	if median > 200*time.Millisecond || most > faultS+faultR { // a look would come after 450 ms
-		t.Errorf("acquired after the expiry: median %v, at most %v, want 200 ms and 3 s", median, most)
-	}
-}
-
-// faultExpiries returns when the locks expire, at the earliest; zero for those that have.
-func faultExpiries(t *testing.T, s *redistest.Server, names []string) []time.Time {
-	t.Helper()
-	conn := s.Dial(t)
-	expiries := make([]time.Time, len(names))
-	for i, name := range names {
-		asked := time.Now()
-		pttl, err := redis.Int64(conn.Do("PTTL", "lock:"+name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if pttl >= 0 {
-			expiries[i] = asked.Add(time.Duration(pttl) * time.Millisecond)
-		}
-	}
-	return expiries
-}
 
 // Row 2: a holder is stopped for longer than its TTL. When it goes on it knows at once that it holds
 // nothing, it does not touch who holds the lock now, and its fencing token is the smaller one.
@@ -105,12 +36,15 @@ func TestFaultHolderStopped(t *testing.T) {
 
 	c := faultOpen(t, s.URL(), nil)
 	lease, _ := faultGot(t, faultLock(faultSoon(t), c.Mutex("job")))
-	holder.signal(t, syscall.SIGCONT)
+	resumed := time.Now()
+	holder.resume(t)
 	said := strings.Fields(holder.says(t, "invalid"))
+	faultTook(t, "to be told", resumed, time.Now(), faultSlack)
 	if said[0] != "0" || said[2] != "true" {
 		t.Errorf("%s times valid after the deadline; the cause is ErrLost: %s", said[0], said[2])
 	}
-	t.Logf("the context ended %s after Valid was false", said[1])
+	t.Logf("the context ended %s after Valid was false, and that was heard of %v after SIGCONT",
+		said[1], time.Since(resumed))
 	holder.tell(t, "unlock")
 	if said := holder.says(t, "unlocked"); !strings.HasPrefix(said, "true true ") {
 		t.Errorf("Unlock is ErrNotHeld, is ErrLost: %s", said)
@@ -142,23 +76,23 @@ func TestFaultHolderPartitioned(t *testing.T) {
 	}
 }
 
+// faultTestPartition cuts off 20 holders with 25 leases each, at moments that are spread over the time
+// between two renewals.
 func faultTestPartition(t *testing.T, cutOff func(*faultproxy.Proxy), why error) {
-	const n = 25
+	const holders, each = 20, 25
+	const ttl, margin = 3 * time.Second, 300 * time.Millisecond
 	s := faultServer(t)
-	p := faultProxy(t, s)
 	var mu sync.Mutex // guards the following fields
 	told := map[string]time.Time{}
 	leases := map[string]*lock.Lease{}
-	var slack []time.Duration
+	var late, slack []time.Duration
 
-	holder := faultMet(t, p.URL(), &lock.Options{
-		TTL: time.Second, Margin: 150 * time.Millisecond,
-		Hooks: lock.Hooks{Lost: func(i lock.LostInfo) {
-			mu.Lock()
-			defer mu.Unlock()
-			told[i.Name] = time.Now()
-		}},
-	})
+	options := &lock.Options{TTL: ttl, Margin: margin, Hooks: lock.Hooks{Lost: func(i lock.LostInfo) {
+		mu.Lock()
+		defer mu.Unlock()
+		told[i.Name] = time.Now()
+		late = append(late, told[i.Name].Sub(leases[i.Name].Deadline()))
+	}}}
 	other := faultOpen(t, s.URL(), &lock.Options{Hooks: lock.Hooks{Acquired: func(i lock.AcquiredInfo) {
 		now := time.Now()
 		mu.Lock()
@@ -169,37 +103,39 @@ func faultTestPartition(t *testing.T, cutOff func(*faultproxy.Proxy), why error)
 		}
 		slack = append(slack, now.Sub(told[i.Name]))
 	}}})
-	waits := make([]<-chan faultResult, n)
-	for i := range n {
-		name := fmt.Sprint("job-", i)
-		lease := faultTake(t, holder.Mutex(name))
-		mu.Lock()
-		leases[name] = lease
-		mu.Unlock()
-		waits[i] = faultLock(faultSoon(t), other.Mutex(name))
+	var proxies []*faultproxy.Proxy
+	waits := map[string]<-chan faultResult{}
+	for h := range holders {
+		p := faultProxy(t, s)
+		proxies = append(proxies, p)
+		holder := faultMet(t, p.URL(), options)
+		for i := range each {
+			name := fmt.Sprintf("job-%d-%d", h, i)
+			lease := faultTake(t, holder.Mutex(name))
+			mu.Lock()
+			leases[name] = lease
+			mu.Unlock()
+			waits[name] = faultLock(faultSoon(t), other.Mutex(name))
+		}
 	}
-	cutOff(p)
-	for i := range n {
-		faultGot(t, waits[i])
-		err := leases[fmt.Sprint("job-", i)].Err()
+	for _, p := range proxies {
+		cutOff(p)
+		faultPause(ttl / 3 / holders)
+	}
+	for name, wait := range waits {
+		faultGot(t, wait)
+		err := leases[name].Err()
 		faultIs(t, "Err", err, lock.ErrLost, renewal.ErrExpired)
 		var last *redisconn.Error
 		if !errors.As(err, &last) || why != nil && !errors.Is(err, why) {
 			t.Errorf("Err does not wrap the last error: %v", err)
 		}
 	}
-	median, _ := faultSpread(slack)
-	least := slack[0]
-	for _, one := range slack {
-		least = min(least, one)
-	}
-	t.Logf("told before the other acquired: median %v, at least %v, n = %d", median, least, n)
+	median, most := faultSpread(late)
+	t.Logf("told after the deadline: median %v, at most %v; before the other acquired: at least %v of a"+
+		" margin of %v, n = %d", median, most, slices.Min(slack), margin, len(slack))
 }
 
-// Row 4: a renewal's reply is late or lost. The deadline moves only by a confirmed renewal, and from
-// its send on.
-// Row 5: connections are killed. Nothing is lost: there is another one within the attempt.
-// faultKillAll kills the connections of this name.
 // Row 25: the key is taken away. The holder learns of it at its next renewal, and leaves alone what
 // is there now.
 func TestFaultKeyTakenAway(t *testing.T) {
@@ -243,13 +179,3 @@ func TestFaultKeyTakenAway(t *testing.T) {
 		})
 	}
 }
-
-// Row 35: a lease is unlocked while its renewal is written. After Unlock no renewal of it is, even
-// though the renewals' connection writes slowly.
-// A faultTap reads what is written, and slows renewals down.
-// faultExtend finds the ids in written renewals.
-var faultExtend = regexp.MustCompile(scripts.Extend.SHA1 +
-	`\r\n\$1\r\n3\r\n(?:\$\d+\r\nlock\S+\r\n){3}\$\d+\r\n(tap/\w{26})\r\n`)
-
-// Write looks whether what it writes may be written, before and after it was: Unlock waits for the
-// end.

@@ -3,7 +3,7 @@ package lock_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"syscall"
+	"os"
 	"testing"
 	"time"
 
@@ -18,10 +18,10 @@ func TestFaultHandoversOfKilled(t *testing.T) {
 	seed := uint64(faultNumber(t, faultSeed, rand.Int()))
 	t.Logf("%s=%d", faultSeed, seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	for _, strike := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
+	for _, strike := range faultStrikes {
 		t.Run(strike.String(), func(t *testing.T) {
 			var gaps []time.Duration
-			for range max(1, faultNumber(t, faultHandovers, 2000)/2000) {
+			for range faultSize(1, 50) {
 				after := time.Duration(rng.Int64N(int64(2 * time.Millisecond)))
 				gaps = append(gaps, faultStruck(t, strike, after)...)
 			}
@@ -33,7 +33,7 @@ func TestFaultHandoversOfKilled(t *testing.T) {
 
 // faultStruck releases locks, sends the signal that long after the first release, and returns how long
 // it took until the survivor had each lock.
-func faultStruck(t *testing.T, strike syscall.Signal, after time.Duration) []time.Duration {
+func faultStruck(t *testing.T, strike os.Signal, after time.Duration) []time.Duration {
 	t.Helper()
 	const n, ttl = 20, time.Second
 	s := faultServer(t)

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -86,23 +85,6 @@ func (p *faultProcess) says(t testing.TB, word string) string {
 		t.Fatalf("the process says %q, want %s", line, word)
 	}
 	return strings.TrimSpace(rest)
-}
-
-func (p *faultProcess) signal(t testing.TB, s syscall.Signal) {
-	t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// stop freezes the process, and returns when it is frozen: that can take a busy machine a while.
-func (p *faultProcess) stop(t testing.TB) {
-	t.Helper()
-	p.signal(t, syscall.SIGSTOP)
-	var status syscall.WaitStatus
-	if _, err := syscall.Wait4(p.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
-		t.Fatalf("the process does not stop: %v, %v", status, err)
-	}
 }
 
 // kill ends the process as SIGKILL does, and returns when it is gone.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
+// Row 4: a renewal's reply is late or lost. The deadline moves only by a confirmed renewal, and from
+// its send on.
 func TestFaultRenewalReplyLate(t *testing.T) {
 	t.Parallel()
 	const ttl, margin = 3 * time.Second, 150 * time.Millisecond
@@ -51,9 +54,10 @@ func TestFaultRenewalReplyLate(t *testing.T) {
 	faultUnlock(t, lease)
 }
 
+// Row 5: connections are killed. Nothing is lost: there is another one within the attempt.
 func TestFaultRenewalConnectionKilled(t *testing.T) {
 	t.Parallel()
-	const clients, kills = 20, 3
+	const clients, kills = 34, 3
 	s := faultServer(t)
 	var all sync.WaitGroup
 	var killed sync.Map
@@ -81,11 +85,13 @@ func TestFaultRenewalConnectionKilled(t *testing.T) {
 	all.Wait()
 	n := 0
 	killed.Range(func(any, any) bool { n++; return true })
+	t.Logf("%d connections killed, %d leases", n, clients)
 	if n < clients*kills {
 		t.Errorf("killed %d connections, want at least %d", n, clients*kills)
 	}
 }
 
+// faultKillAll kills the connections of this name.
 func faultKillAll(t *testing.T, conn redis.Conn, name string, killed *sync.Map) {
 	list, err := redis.String(conn.Do("CLIENT", "LIST"))
 	if err != nil {
@@ -103,9 +109,11 @@ func faultKillAll(t *testing.T, conn redis.Conn, name string, killed *sync.Map) 
 	}
 }
 
+// Row 35: a lease is unlocked while its renewal is written. After Unlock no renewal of it is, even
+// though the renewals' connection writes slowly.
 func TestFaultRenewalAgainstUnlock(t *testing.T) {
 	t.Parallel()
-	const names, rounds = 40, 50
+	const names, rounds = 40, 250
 	s := faultServer(t)
 	tap := &faultTap{done: map[string]bool{}}
 	pool := &redis.Pool{Dial: func() (redis.Conn, error) {
@@ -140,7 +148,7 @@ func TestFaultRenewalAgainstUnlock(t *testing.T) {
 	all.Wait()
 	tap.mu.Lock()
 	defer tap.mu.Unlock()
-	t.Logf("%d leases, %d renewals written", names*rounds, tap.extends)
+	t.Logf("%d leases, %d renewals written, %d of them late", names*rounds, tap.extends, len(tap.late))
 	if tap.extends < names*rounds/20 {
 		t.Errorf("only %d renewals were written: this tests nothing", tap.extends)
 	}
@@ -149,6 +157,7 @@ func TestFaultRenewalAgainstUnlock(t *testing.T) {
 	}
 }
 
+// A faultTap reads what is written, and slows renewals down.
 type faultTap struct {
 	mu      sync.Mutex // guards the fields below
 	done    map[string]bool
@@ -172,11 +181,17 @@ func (f *faultTap) check(ids [][][]byte) {
 	}
 }
 
+// faultExtend finds the ids in written renewals.
+var faultExtend = regexp.MustCompile(scripts.Extend.SHA1 +
+	`\r\n\$1\r\n3\r\n(?:\$\d+\r\nlock\S+\r\n){3}\$\d+\r\n(tap/\w{26})\r\n`)
+
 type faultTapConn struct {
 	net.Conn
 	tap *faultTap
 }
 
+// Write looks whether what it writes may be written, before and after it was: Unlock waits for the
+// end.
 func (c *faultTapConn) Write(b []byte) (int, error) {
 	ids := faultExtend.FindAllSubmatch(b, -1)
 	if len(ids) == 0 {

@@ -18,6 +18,9 @@ import (
 	"github.com/holdfast-go/holdfast/renewal"
 )
 
+// Row 18: the server becomes a replica. Calls say so, waiters and leases wait for its return, and
+// the connection is not used again.
+// Row 19: what a replica says of the owner is not believed.
 func TestFaultReplica(t *testing.T) {
 	t.Parallel()
 	s := faultServer(t)
@@ -67,6 +70,10 @@ func TestFaultReplica(t *testing.T) {
 	redistest.Until(t, "the background releases", func() bool { return faultValue(t, s, "lock:other") == "" })
 }
 
+// Row 20, without sentinels: a failover to a replica that has the lock. The dialler finds the new
+// master, and the lease continues there.
+// Row 21: to one that has not. There can be two holders until the next renewal; the older one has the
+// smaller token.
 func TestFaultFailover(t *testing.T) {
 	t.Parallel()
 	for _, replicated := range []bool{true, false} {
@@ -124,6 +131,7 @@ func TestFaultFailover(t *testing.T) {
 	}
 }
 
+// Row 24: the server forgets its scripts all the time. Nobody notices, renewals included.
 func TestFaultScriptFlush(t *testing.T) {
 	t.Parallel()
 	s := faultServer(t)
@@ -131,6 +139,7 @@ func TestFaultScriptFlush(t *testing.T) {
 	c := faultMet(t, s.URL(), &lock.Options{TTL: 900 * time.Millisecond, Hooks: events.hooks()})
 	kept := faultTake(t, c.Mutex("kept"))
 	stop := make(chan struct{})
+	flushes := 0
 	var all sync.WaitGroup
 	all.Go(func() {
 		conn, err := redis.Dial(s.Network(), s.Addr())
@@ -149,6 +158,7 @@ func TestFaultScriptFlush(t *testing.T) {
 				t.Error(err)
 				return
 			}
+			flushes++
 		}
 	})
 	var jobs sync.WaitGroup
@@ -168,12 +178,14 @@ func TestFaultScriptFlush(t *testing.T) {
 	jobs.Wait()
 	close(stop)
 	all.Wait()
+	t.Logf("%d flushes beside 200 calls of Do and 5 renewals", flushes)
 	if len(events.failed) > 0 || !kept.Valid() {
 		t.Errorf("%d renewals failed, the lease is valid: %v", len(events.failed), kept.Valid())
 	}
 	faultUnlock(t, kept)
 }
 
+// Row 26: the program has used up its own pool. Locks have their own connections.
 func TestFaultPoolExhausted(t *testing.T) {
 	t.Parallel()
 	s := faultServer(t)
@@ -196,9 +208,11 @@ func TestFaultPoolExhausted(t *testing.T) {
 	lease := faultTake(t, open(events).Mutex("job"))
 	wait := faultLock(faultSoon(t), open(waiting).Mutex("job"))
 	faultAwait(t, "Waiting", waiting.waiting)
+	began := time.Now()
 	for range 3 {
 		events.renewedNow(t)
 	}
+	t.Logf("3 renewals, one for each third of 2 s, took %v", time.Since(began))
 	faultUnlock(t, lease)
 	got, _ := faultGot(t, wait)
 	_ = got.Unlock(faultSoon(t))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,28 +100,31 @@ func TestInteropGoWaits(t *testing.T) {
 	}
 }
 
-// Go and Python processes increment one number that only the lock guards.
+// Four Go and four Python processes increment one number that only the lock guards.
 func TestInteropIncrements(t *testing.T) {
-	const times = 100
-	s, _, python := interop(t, nil)
-	processes := []*faultProcess{
-		python, interopStart(t, s), faultStart(t, s.URL()), faultStart(t, s.URL()),
+	const each, times = 4, 250
+	s, _, first := interop(t, nil)
+	pythons, ours := []*faultProcess{first}, []*faultProcess{faultStart(t, s.URL())}
+	for range each - 1 {
+		pythons = append(pythons, interopStart(t, s))
+		ours = append(ours, faultStart(t, s.URL()))
 	}
-	for i, p := range processes {
-		if i < 2 {
-			p.tell(t, "increment job number %d", times)
-		} else {
-			p.tell(t, "increment 20s job number %d", times)
-		}
+	began := time.Now()
+	for _, p := range pythons {
+		p.tell(t, "increment job number %d", times)
 	}
-	for _, p := range processes {
+	for _, p := range ours {
+		p.tell(t, "increment 20s job number %d", times)
+	}
+	for _, p := range slices.Concat(pythons, ours) {
 		p.says(t, "incremented")
 	}
-	for _, p := range processes[2:] {
+	t.Logf("%d increments took %v", 2*each*times, time.Since(began))
+	for _, p := range ours {
 		p.kill()
 	}
-	if got := faultInt(t, faultValue(t, s, "number")); got != int64(len(processes)*times) {
-		t.Errorf("counted %d, want %d", got, len(processes)*times)
+	if got := faultInt(t, faultValue(t, s, "number")); got != 2*each*times {
+		t.Errorf("counted %d, want %d", got, 2*each*times)
 	}
 }
 

@@ -15,27 +15,31 @@ import (
 )
 
 // An acquire of any member was not answered, and is executed after its repeat: it takes another member
-// than the repeat did, or one that was not free then. That one is given back, long before its TTL is over.
+// than the repeat did, or one that could not be had then. That one is given back, long before its TTL is
+// over.
 func TestFaultRepeatTakesAnother(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name   string
-		taken  []string // by another client, until the repeat was answered
-		stray  string   // what the late acquire takes
-		repeat func(t *testing.T, p *pool.Pool) *pool.Lease
+		name  string
+		stray string // what the late acquire takes
+		want  error  // of the call
+		// keep keeps the members from being taken, until what it returns is called.
+		keep func(t *testing.T, other *pool.Pool) (end func())
 	}{
-		{"after the repeat got one", nil, "b", func(t *testing.T, p *pool.Pool) *pool.Lease {
-			lease := take(t, p)
-			if lease.Member() != "a" {
-				t.Fatalf("the repeat got %s, want a", lease.Member())
-			}
-			return lease
+		{"after the repeat got one", "b", nil, func(*testing.T, *pool.Pool) func() { return func() {} }},
+		{"after all were taken", "a", lock.ErrHeld, func(t *testing.T, other *pool.Pool) func() {
+			a, b := take(t, other, "a"), take(t, other, "b")
+			return func() { unlock(t, a); unlock(t, b) }
 		}},
-		{"after all were taken", []string{"a", "b"}, "a", func(t *testing.T, p *pool.Pool) *pool.Lease {
-			if _, err := p.TryLock(soon(t)); !errors.Is(err, lock.ErrHeld) {
-				t.Fatalf("TryLock: %v, want ErrHeld", err)
+		{"after none was there", "a", pool.ErrEmpty, func(t *testing.T, other *pool.Pool) func() {
+			if _, err := other.Clear(soon(t)); err != nil {
+				t.Fatal(err)
 			}
-			return nil
+			return func() {
+				if _, _, err := other.Assign(soon(t), "a", "b"); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -46,15 +50,13 @@ func TestFaultRepeatTakesAnother(t *testing.T) {
 			if _, err := p.Members(soon(t)); err != nil { // it has a connection, and knows them
 				t.Fatal(err)
 			}
-			var theirs []*pool.Lease
-			for _, member := range c.taken {
-				theirs = append(theirs, take(t, other, member))
-			}
+			end := c.keep(t, other)
 			late := proxy.Catch(faultproxy.HoldRequest, scripts.AcquireAny.SHA1)
-			lease := c.repeat(t, p)
-			for _, l := range theirs {
-				unlock(t, l)
+			lease, err := p.TryLock(soon(t))
+			if !errors.Is(err, c.want) || err == nil && lease.Member() != "a" {
+				t.Fatalf("the repeat: %v, %v", lease, err)
 			}
+			end()
 			s.Do(t, "DEL", "lock-fence:{lab}/"+c.stray)
 			late.Release()
 			redistest.Until(t, "the late one is executed", func() bool {

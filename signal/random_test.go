@@ -145,18 +145,22 @@ func (w *world) stranger(r *rand.Rand, end time.Time) {
 	}
 }
 
+func newWorld(t *testing.T, r *rand.Rand, limit time.Duration) *world {
+	return &world{
+		t:     t,
+		redis: newRedis(),
+		names: names("n", 1+r.IntN(100)),
+		limit: limit,
+		since: make(map[string]map[int]time.Time),
+	}
+}
+
 func TestRandom(t *testing.T) {
 	for i := range *seeds {
 		seed := *firstSeed + uint64(i)
 		bubbleRun(t, fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 7))
-			w := &world{
-				t:     t,
-				redis: newRedis(),
-				names: names("n", 1+r.IntN(100)),
-				limit: 100 * ms,
-				since: make(map[string]map[int]time.Time),
-			}
+			w := newWorld(t, r, 100*ms)
 			w.run(r, seed)
 			if w.got < 100 {
 				t.Errorf("only %d locks were taken", w.got)
@@ -197,13 +201,7 @@ func TestRandomFaults(t *testing.T) {
 		seed := *firstSeed + uint64(i)
 		bubbleRun(t, fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 8))
-			w := &world{
-				t:     t,
-				redis: newRedis(),
-				names: names("n", 1+r.IntN(100)),
-				limit: 1300 * ms,
-				since: make(map[string]map[int]time.Time),
-			}
+			w := newWorld(t, r, 1300*ms)
 			w.runWithFaults(r, seed)
 		})
 	}

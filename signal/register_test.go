@@ -48,6 +48,15 @@ func check(t *testing.T, s *store, want map[string]int) {
 	}
 }
 
+// oneEach is the register in which one waits for each name.
+func oneEach(names []string) map[string]int {
+	register := make(map[string]int)
+	for _, name := range names {
+		register[name] = 1
+	}
+	return register
+}
+
 // Names that were handed over, that moved by leaving and joining, or whose look failed leave the
 // register all the same.
 func TestRegisterFollowsTheNames(t *testing.T) {
@@ -63,22 +72,14 @@ func TestRegisterFollowsTheNames(t *testing.T) {
 		}
 		leaveAll(all[70:]) // among them the ones that were handed over
 		time.Sleep(time.Second)
-		want := make(map[string]int)
-		for _, name := range names("n", 70)[30:] {
-			want[name] = 1
-		}
-		check(t, s, want)
+		check(t, s, oneEach(names("n", 70)[30:]))
 
 		s.failing(fails(errBroken, "look"))
 		leaveAll(all[30:60])
 		time.Sleep(3 * time.Second)
 		s.failing(nil)
 		time.Sleep(1300 * ms)
-		want = make(map[string]int)
-		for _, name := range names("n", 70)[60:] {
-			want[name] = 1
-		}
-		check(t, s, want)
+		check(t, s, oneEach(names("n", 70)[60:]))
 		leaveAll(all[60:70])
 	})
 }
@@ -96,11 +97,7 @@ func TestRegisterAfterHandOver(t *testing.T) {
 		}
 		all[64].Leave(false) // it was alone on its connection
 		time.Sleep(1200 * ms)
-		want := make(map[string]int)
-		for _, name := range names("n", 64)[1:] {
-			want[name] = 1
-		}
-		check(t, s, want)
+		check(t, s, oneEach(names("n", 64)[1:]))
 		leaveAll(all[1:64])
 	})
 }
@@ -141,11 +138,7 @@ func TestRegisterOfMany(t *testing.T) {
 		time.Sleep(time.Second)
 		leaveAll(all[:250])
 		time.Sleep(10 * time.Second)
-		want := make(map[string]int)
-		for _, name := range names("n", 600)[250:] {
-			want[name] = 1
-		}
-		check(t, s, want)
+		check(t, s, oneEach(names("n", 600)[250:]))
 		for _, look := range s.lastLooks() {
 			if len(look.Gone) > 64 {
 				t.Errorf("a look with %d names that have gone", len(look.Gone))

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/ory/dockertest/v3"
@@ -98,7 +97,7 @@ func sweep(c *docker.Client) {
 	for _, one := range all {
 		_, digits, _ := strings.Cut(one.Labels[label], ":")
 		pid, err := strconv.Atoi(digits)
-		if err != nil || one.Labels[label] != ownLabel(pid) || syscall.Kill(pid, 0) == nil {
+		if err != nil || one.Labels[label] != ownLabel(pid) || alive(pid) {
 			continue
 		}
 		_ = c.RemoveContainer(docker.RemoveContainerOptions{ID: one.ID, Force: true, RemoveVolumes: true})

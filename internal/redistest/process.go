@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -95,16 +94,6 @@ func run(cmd *exec.Cmd, started chan<- error, done chan<- struct{}) {
 	if err == nil {
 		_ = cmd.Wait() // killed, as a rule; the log says the rest
 	}
-}
-
-func (p *process) pause() error  { return p.signal(syscall.SIGSTOP) }
-func (p *process) resume() error { return p.signal(syscall.SIGCONT) }
-
-func (p *process) signal(sig syscall.Signal) error {
-	if p.exited() {
-		return errors.New("the server is not running")
-	}
-	return p.cmd.Process.Signal(sig)
 }
 
 func (p *process) kill() error {
