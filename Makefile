@@ -1,9 +1,11 @@
 TOOL := go tool -modfile=tools/go.mod
 TEST := go run ./internal/redistest/summary
+CHAOSTEST := go test ./internal/chaos -count=1 -v -timeout 0
+CHAOSFLAGS = -seed $(or $(SEED),0) -clients $(or $(CLIENTS),8) -names $(or $(NAMES),2) -ttl $(or $(TTL),0s) $(CHAOS)
 FUZZTIME ?= 10s
 
 .NOTPARALLEL:
-.PHONY: help setup fmt lint test race cover fuzz examples demo bench faults chaos chaos-nightly mutants sim sim-nightly ci
+.PHONY: help setup fmt lint test race cover fuzz examples demo bench faults chaos chaos-nightly soak mutants sim sim-nightly ci
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -45,22 +47,24 @@ faults: setup ## A short run of the fault tests
 	$(TEST) -race -run Fault ./...
 
 chaos: setup ## Random programs under random faults, checked: SEED=, DURATION=, CLIENTS=, NAMES=, TTL=, CHAOS=-operator
-	go test ./internal/chaos -count=1 -v -timeout 0 -run '^TestFaultChaos$$' -args -duration $(or $(DURATION),1m) \
-		-seed $(or $(SEED),0) -clients $(or $(CLIENTS),8) -names $(or $(NAMES),2) -ttl $(or $(TTL),0s) $(CHAOS)
+	$(CHAOSTEST) -run '^TestFaultChaos$$' -args -duration $(or $(DURATION),1m) $(CHAOSFLAGS)
 
-chaos-nightly: setup ## The same for 30 minutes, and the proof that it finds bugs
-	$(MAKE) chaos DURATION=10m
-	$(MAKE) chaos DURATION=5m CHAOS=-operator
-	go test ./internal/chaos -count=1 -v -timeout 0 -run '^TestMutants$$' -args -mutants
+chaos-nightly: setup ## The same for 30 minutes, and the proof that it finds bugs: NIGHTLY= for each TTL
+	$(MAKE) chaos DURATION=$(or $(NIGHTLY),6m)
+	$(MAKE) chaos DURATION=$(or $(NIGHTLY),6m) CHAOS=-operator
+	$(CHAOSTEST) -run '^TestMutants$$' -args -mutants
+
+soak: setup ## The same for hours, and each minute a look at what piles up: DURATION=8h
+	$(CHAOSTEST) -run '^TestSoak$$' -args -soak $(or $(DURATION),8h) $(CHAOSFLAGS)
 
 mutants: setup ## Break the library on purpose, and see each break noticed
 	go run ./internal/mutants
 
 sim: ## Simulate 10,000 random programs in virtual time
-	go test ./internal/sim -run TestSim -programs 10000 -timeout 10m
+	go test ./internal/sim -count=1 -run TestSim -programs 10000 -timeout 10m
 
-sim-nightly: ## Simulate 1,000,000
-	go test ./internal/sim -run TestSim -programs 1000000 -from 10001 -timeout 24h
+sim-nightly: ## Simulate 1,000,000 more
+	go test ./internal/sim -count=1 -run TestSim -programs 1000000 -from 10001 -timeout 24h
 
-ci: lint cover examples faults ## All that must pass; the demo last, without a terminal
+ci: lint cover examples faults sim ## All that must pass; the demo last, without a terminal
 	$(MAKE) demo </dev/null

@@ -57,7 +57,7 @@ func (h *hold) answered(op string, answer extended, err error) error {
 	var other *otherOwner
 	switch {
 	case errors.As(err, &other), errors.Is(err, ErrWrongType):
-		h.term.End(err)
+		h.term.Lose(err)
 		return lost(h.name, h.term.Err())
 	case err != nil:
 		return explain(op, h.name, err)

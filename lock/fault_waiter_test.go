@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -140,7 +141,7 @@ func TestFaultInboxPushLost(t *testing.T) {
 	c := faultMet(t, p.URL(), nil)
 	waitFirst := faultLock(faultSoon(t), c.Mutex("first"))
 	faultBlocked(t, s, 1)
-	lost := p.Catch(faultproxy.CutRequest, "LPUSH", "lock-inbox:")
+	lost := p.Catch(faultproxy.CutRequest, scripts.Look.SHA1, "wake")
 	waitSecond := faultLock(faultSoon(t), c.Mutex("second"))
 	faultAwait(t, "the push", lost.Done())
 	faultUnlock(t, second)

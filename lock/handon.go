@@ -20,9 +20,11 @@ import (
 //
 // It blocks for one round trip, after a network error for a second one, at most for two operation
 // limits of 2 s and no longer than until ctx ends; before that, if the acquire had to be repeated, until
-// an operation limit has passed since. If ctx ends before anything was done, or is nil, the error says
-// so and the lease goes on. If the error Is [ErrNotHeld] the lease had ended before, or the lock turns out
-// to be lost, which Hooks.Lost is told; there is no id. After any other error the lease has ended and the
+// an operation limit has passed since, and if a renewal is being sent, until that is written or given up:
+// for a sixth of the TTL, and for the 2 s, at most. If ctx ends before anything was done, or is nil, the error says
+// so and the lease goes on. If the error Is [ErrNotHeld] the lease had ended before, and the lock is
+// released in the background if it is held still, or the lock turns out to be lost, which Hooks.Lost is
+// told; there is no id. After any other error the lease has ended and the
 // id is good, but Redis did not say so: the key lives for the rest of its TTL, or for ever without one.
 func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 	if ctx == nil {
@@ -51,6 +53,8 @@ func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 	held := h.term.End(ErrDetached)
 	if held {
 		err = h.confirm(ctx)
+	} else { // nobody gets the id, and Unlock does nothing any more
+		h.tidy(h.ref(false), time.Now(), false)
 	}
 	cause := lost(h.name, h.term.Err())
 	if held && errors.As(err, new(*LostError)) {
@@ -130,7 +134,7 @@ func (h *hold) makePermanent(ctx context.Context) {
 		h.client.stats.retried()
 		h.term.Hurry()
 	case !answer.ours:
-		h.term.End(notOwner(h.name, answer.owner))
+		h.term.Lose(notOwner(h.name, answer.owner))
 	default:
 		_ = h.term.Confirm(sent, h.settings.ttl, h.settings.marginFor(h.settings.ttl))
 	}

@@ -164,6 +164,19 @@ func TestDetachOfALostLease(t *testing.T) {
 }
 
 // What has no answer leaves the id good.
+// Nobody gets the id of a lease that ended before it was detached, so its lock is released.
+func TestDetachOfAnEndedLease(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := open(t, s, &lock.Options{TTL: time.Minute, Margin: 59 * time.Second, NoRenewal: true})
+	lease := acquire(t, c.Mutex("job"))
+	<-lease.Done()
+	if id, err := lease.Detach(soon(t)); id != "" || !errors.Is(err, lock.ErrNotHeld) || !errors.Is(err, lock.ErrLost) {
+		t.Errorf("Detach: %q, %v", id, err)
+	}
+	redistest.Until(t, "it is released", func() bool { return value(t, s, "lock:job") == "" })
+}
+
 func TestDetachUnknown(t *testing.T) {
 	t.Parallel()
 	s := faultServer(t)

@@ -73,14 +73,14 @@ func (s *waitStore) Connect(k int) (signal.Conn, error) {
 	return &waitConn{store: s.store, link: link, inbox: s.inbox(k)}, nil
 }
 
-// Wake pushes to the connection's inbox. It does not wait for the reply.
+// Wake pushes to the connection's inbox. It does not wait for the reply: should Redis have forgotten the
+// script, the next look of that connection brings it back.
 func (s *waitStore) Wake(k int) {
-	inbox := s.inbox(k)
-	s.calls.Go(redisconn.NewBatch(limitFromNow(), []redisconn.Command{
-		redisconn.Cmd("LPUSH", inbox, "1"),
-		redisconn.Cmd("PEXPIRE", inbox, inboxTTL),
-	}))
+	s.calls.Go(redisconn.NewCall(limitFromNow(), script(false, &scripts.Look, []string{s.inbox(k)}, wakeArgs...)))
 }
+
+// wakeArgs have the look script push to an inbox.
+var wakeArgs = []any{"wake", inboxTTL}
 
 // GiveBack puts a signal back. One of a pool that does not say which member was released is always put
 // back: there is no lock to look at.
@@ -228,10 +228,7 @@ func (c *waitConn) Probe(name string) (signalled bool, err error) {
 	if _, err := c.look(&scripts.Look, []string{c.lock(name), c.waiting()}, []any{"0", "0"}); err != nil {
 		return false, err
 	}
-	if _, err := c.link.Do(operationLimit, redisconn.Cmd("LPUSH", c.inbox, "1")); err != nil {
-		return false, err
-	}
-	if _, err := c.link.Do(operationLimit, redisconn.Cmd("PEXPIRE", c.inbox, inboxTTL)); err != nil {
+	if _, err := c.look(&scripts.Look, []string{c.inbox}, wakeArgs); err != nil {
 		return false, err
 	}
 	read, err := c.pop(operationLimit, []any{c.signal(name), c.inbox, "1"})

@@ -118,7 +118,11 @@ type answer struct {
 func (h *hold) result(ref lockRef, held bool, a answer) error {
 	err := a.err
 	retry := err != nil && (repeatable(err) || a.doubt || errors.Is(err, errReply))
-	h.tidy(ref, retry, a.doubt)
+	var again time.Time
+	if retry {
+		again = time.Now().Add(retryEvery)
+	}
+	h.tidy(ref, again, a.doubt)
 	if err != nil && !retry && h.settings.noExpiry {
 		h.client.janitor.expire(h.ref(false)) // else it would be held for ever
 	}
@@ -160,20 +164,20 @@ func (h *hold) mayBeOvertaken(now time.Time) bool {
 	return h.twice && now.Sub(h.since) < operationLimit
 }
 
-// tidy has the lock released in the background: until Redis answers (retry), and once more after an
-// operation limit if an earlier release (doubt) or acquire may be executed yet.
-func (h *hold) tidy(ref lockRef, retry, doubt bool) {
+// tidy has the lock released in the background: from a time on until Redis answers (zero: not at all),
+// and once more after an operation limit if an earlier release (doubt) or acquire may be executed yet.
+func (h *hold) tidy(ref lockRef, from time.Time, doubt bool) {
 	now := time.Now()
 	overtaken := h.mayBeOvertaken(now)
-	if !retry && !doubt && !overtaken {
+	if from.IsZero() && !doubt && !overtaken {
 		return
 	}
 	until := now.Add(time.Duration(h.longest.Load()) + operationLimit)
 	if h.settings.noExpiry {
 		until = now.Add(forEver)
 	}
-	if retry {
-		h.client.janitor.add(ref, now.Add(retryEvery), until)
+	if !from.IsZero() {
+		h.client.janitor.add(ref, from, until)
 	}
 	if doubt || overtaken {
 		if overtaken {

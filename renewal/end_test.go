@@ -136,6 +136,26 @@ func TestEndDoesNotTrustTheExtendFunc(t *testing.T) {
 	})
 }
 
+// Who has heard that the lease is lost waits for no renewal of it; who is about to release it still does.
+func TestLoseWaitsForNoWrite(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		extend := func([]Request, time.Duration, func()) []Result {
+			time.Sleep(time.Second)
+			return nil
+		}
+		term := add(t, open(t, extend, nil))
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		start := time.Now()
+		if term.Lose(errDone); time.Since(start) != 0 || term.Err() != errDone {
+			t.Errorf("Lose returned after %v; the term's error is %v", time.Since(start), term.Err())
+		}
+		if term.End(nil); time.Since(start) != time.Second {
+			t.Errorf("End returned after %v", time.Since(start))
+		}
+	})
+}
+
 func TestEndBetweenTheMarkAndTheWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		// The batch has been put together, but extend is not called yet: the clock is read there.

@@ -38,7 +38,7 @@ func (c *Config) deadlines() (lease, latest Instant) {
 }
 
 // A Term is one acquisition of one lease, from [Set.Add] on. It is live until it ends, once, for
-// good, by the first of: [Term.End]; its validUntil passing, which MaxHold bounds; the store saying
+// good, by the first of: [Term.End] or [Term.Lose]; its validUntil passing, which MaxHold bounds; the store saying
 // that it is not ours; [Set.Close]. Then Done is closed and Err says why.
 //
 // Most callers watch Done, and ask Valid right before what must not be done without the lease:
@@ -96,7 +96,7 @@ func (t *Term) Data() any { return t.data }
 // scheduler and the timers go; see [Term.Valid].
 func (t *Term) Done() <-chan struct{} { return t.done }
 
-// Err is nil until Done is closed, then the cause of the end: the one given to End or Close, or
+// Err is nil until Done is closed, then the cause of the end: the one given to End, Lose or Close, or
 // one that is [ErrExpired], [ErrMaxHold] or [ErrNotOwner].
 func (t *Term) Err() error {
 	if !t.ended() {
@@ -144,24 +144,33 @@ func (t *Term) ended() bool {
 // [ErrMaxHold] then, whatever End was given. In both cases too the write is waited for. A nil cause
 // counts as [context.Canceled].
 func (t *Term) End(cause error) bool {
+	inTime, a := t.end(cause)
+	// A batch is put together, and its terms are marked, under the mutex. So either it was marked
+	// before: a is the batch, and its write is waited for even if it has not begun. Or it was not:
+	// then the term has left the queue, and no later batch can carry it.
+	if a != nil {
+		await(a.writeOver)
+	}
+	return inTime
+}
+
+// Lose is End for who has heard from the store that the lease is not ours: it waits for no write, since
+// a renewal of it that is written now finds the same.
+func (t *Term) Lose(cause error) { t.end(cause) }
+
+// end ends the term, and returns whether it did so in time, and the batch that carries the term.
+func (t *Term) end(cause error) (inTime bool, carrier *attempt) {
 	if cause == nil {
 		cause = context.Canceled
 	}
 	t.set.mu.Lock()
 	now := t.set.clock()
-	inTime := !t.ended() && !t.passedLocked(now)
+	inTime = !t.ended() && !t.passedLocked(now)
 	e := t.endLocked(now, cause)
-	a := t.carrier
+	carrier = t.carrier
 	t.set.mu.Unlock()
-
-	// A batch is put together, and its terms are marked, under the mutex. So either it was marked
-	// before: a is the batch, and its write is waited for even if it has not begun. Or it was not:
-	// then the term has left the queue, and no later batch can carry it.
 	t.set.report(e)
-	if a != nil {
-		await(a.writeOver)
-	}
-	return inTime
+	return inTime, carrier
 }
 
 // expire is called by the timer. The deadline may have moved since the timer was set.

@@ -37,6 +37,15 @@ func TestLook(t *testing.T) {
 		},
 		{name: "no locks", keys: []string{waiting}, args: []any{0, 0}, want: []any{}, after: state{}},
 		{
+			name: "wake", keys: []string{"lock-inbox:x:0"}, args: []any{"wake", 5000}, given: []command{{"LPUSH", "lock-inbox:x:0", "1"}},
+			want: []any{}, after: state{"lock-inbox:x:0": list(ms(5000), "1", "1")},
+		},
+		{
+			name: "wake, foreign inbox", keys: []string{"lock-inbox:x:0"}, args: []any{"wake", 5000},
+			given: []command{{"SET", "lock-inbox:x:0", "x"}},
+			want:  fails("WRONGTYPE"), after: state{"lock-inbox:x:0": text("x", forever)},
+		},
+		{
 			name: "hash new", keys: one, args: []any{5000, 0, "n", 2},
 			want: []any{-2}, after: state{waiting: fields("n", "2")},
 		},

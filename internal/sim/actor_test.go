@@ -63,6 +63,9 @@ func (a *actor) turn(t *turn) {
 		wait = w.waitsFor(place, a.client.index)
 	}
 	lease, name, err := a.take(ctx, t, name, call)
+	if t.opts.TTL == lock.NoExpiry && w.plan.clients[a.client.index].close != 0 {
+		w.mayStay(name) // it may be closed right after the lock was made permanent
+	}
 	w.waited(wait)
 	a.took(t, call)
 	if err != nil {
@@ -83,9 +86,6 @@ func (a *actor) took(t *turn, call stamp) {
 	limit := 2*opLimit + time.Millisecond
 	if t.opts.TTL == lock.NoExpiry {
 		limit += opLimit // to make it permanent
-	}
-	if t.take == poolTry {
-		limit += 2 * opLimit // to read the members
 	}
 	if t.take == lockIt || t.take == poolLock {
 		limit = t.limit + 50*time.Millisecond
@@ -123,9 +123,9 @@ func (a *actor) do(ctx context.Context, t *turn, name string, call stamp) {
 		})
 		a.steps(t, b)
 		w.endBelief(b, "Do returns")
-		w.mu.Lock()
-		w.stays[name] = w.stays[name] || t.opts.TTL == lock.NoExpiry && w.plan.clients[b.client].close != 0
-		w.mu.Unlock()
+		if t.opts.TTL == lock.NoExpiry && w.plan.clients[b.client].close != 0 {
+			w.mayStay(name)
+		}
 		return nil
 	})
 	w.waited(wait)
@@ -268,9 +268,9 @@ func (a *actor) detach(b *belief) {
 	ctx, cancel := a.context(5*time.Second, false)
 	defer cancel()
 	began := w.elapsed()
-	w.mu.Lock()
-	w.stays[b.name] = w.stays[b.name] || b.opts.TTL == lock.NoExpiry
-	w.mu.Unlock()
+	if b.opts.TTL == lock.NoExpiry {
+		w.mayStay(b.name)
+	}
 	// Detach may fail without ending the lease, which then goes on: its Done tells.
 	id, err := b.lease.Detach(ctx)
 	w.note("%s: Detach %s: %v", a.name, b.name, err)

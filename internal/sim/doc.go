@@ -12,7 +12,11 @@
 //     first of: Unlock or Detach is called, the lease's Done is closed. Leases that lost their lock to
 //     an accident which breaks an assumption of the library are excused from then on: memory of the
 //     store that was lost, its clock stepped forward, Seize, Reset, Adopt with KeepID.
-//   - Fencing tokens of a lock increase from lease to lease in the order of real time.
+//   - Fencing tokens of a lock increase from lease to lease in the order of real time, also when the
+//     store has lost its memory in between.
+//   - Who was robbed of his lock is told within the time of a renewal.
+//   - A lock is not held by nobody: under the id of an acquire that failed, or was repeated under another
+//     id, or was executed after its lease had been released, for longer than its clean-up takes.
 //   - A lock that is free in the store while a live, connected client waits for it is taken within 1 s
 //     and one operation limit of the last accident; without any, within some round trips of a release.
 //   - Every call ends within its limit, and Close within the margin and one operation limit.
@@ -27,6 +31,9 @@
 // ready at the same virtual instant runs first, nor the jitter with which the library repeats what
 // failed (math/rand/v2 cannot be seeded from outside), nor the random part of ids. So a replay runs
 // the seed up to -repeat times, until it fails. Goroutines cannot be stopped in a bubble: a pause of a
-// client is that all its input and output is held. All clients share the bubble's clock; steps of a
-// client's own clock are tested in package renewal.
+// client is that all its input and output is held.
+//
+// All clients share the bubble's clock, and the store's may run faster or slower, up to the rate that the
+// margin is there for. Since clients meet in the store only, that is as if their own ran slower or
+// faster. Steps of a client's own clock are tested in package renewal.
 package sim

@@ -46,6 +46,7 @@ func (w *world) believe(l *lock.Lease, b *belief) *belief {
 	w.mu.Lock()
 	w.beliefs = append(w.beliefs, b)
 	w.grants[b.name]++
+	w.held[l.ID()] = true
 	b.number = w.grants[b.name]
 	delete(w.releases, place(b.name))
 	delete(w.unlocked, l.ID()) // a given id, or one that was kept
@@ -97,10 +98,12 @@ func (w *world) released(b *belief, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	id := b.lease.ID()
+	delete(w.held, id)
 	if err == nil {
 		b.kept = b.opts.HoldAtLeast > 0
-		if !b.kept && w.grants[b.name] == b.number { // else somebody has it again
-			w.releases[place(b.name)] = w.elapsed()
+		stays := !b.kept || w.plan.clients[b.client].close == 0 // to give the signal at the minimum's end
+		if stays && w.grants[b.name] == b.number {              // else somebody has it again
+			w.releases[place(b.name)] = max(w.elapsed(), b.begin.at+b.opts.HoldAtLeast)
 		}
 	}
 	if b.opts.TTL != lock.NoExpiry && b.opts.ID == "" && !b.opts.KeepID && b.why == "Unlock" {
@@ -214,11 +217,13 @@ func (w *world) judgeOne(b *belief) {
 }
 
 // outlives reports whether a goes on for longer than a renewal before b can have been good for: also
-// who was robbed of his lock is told so.
-func (a *belief) outlives(b *belief) bool {
+// who was robbed of his lock is told so. Where both have the same id, their fencing tokens tell them
+// apart; without any, or if the store may forget them, nothing does.
+func (a *belief) outlives(b *belief, forgetful bool) bool {
 	shared := a.opts.ID != "" || a.take == adopt || a.lease.ID() == b.lease.ID()
+	blind := shared && (a.fence == 0 || b.fence == 0 || forgetful)
 	after := a.begin.seq < b.call.seq // else a may have been granted the lock after b
-	return !shared && after && a.opts.TTL != lock.NoExpiry && a.end.at > b.begin.at+a.longest
+	return !blind && after && a.opts.TTL != lock.NoExpiry && a.end.at > b.begin.at+a.longest
 }
 
 // judgePair looks at two beliefs in one lock, of which a began first.
@@ -230,15 +235,16 @@ func (w *world) judgePair(a, b *belief) {
 			a.name, a.actor, a.begin.at, a.call.at, a.end.at, a.why,
 			b.actor, b.begin.at, b.call.at, b.end.at, b.why)
 	}
-	if a.fence != 0 && b.fence != 0 && a.fence >= b.fence && !w.plan.forgetful &&
+	if a.fence != 0 && b.fence != 0 && a.fence >= b.fence &&
 		(!excused || a.begin.seq < b.call.seq) {
 		w.violation("FENCE of %s: %d of %s, then %d of %s", a.name, a.fence, a.actor, b.fence, b.actor)
 	}
-	if a.outlives(b) && !w.plan.late {
+	if a.outlives(b, w.plan.forgetful) && !w.plan.late {
 		w.violation("%s: %s goes on until %v (%s), although %s had it at %v", a.actor, a.name, a.end.at,
 			a.why, b.actor, b.begin.at)
 	}
-	if least := a.begin.at + a.opts.HoldAtLeast; a.kept && b.begin.at < least && !excused {
+	kept := time.Duration(float64(a.opts.HoldAtLeast) / (1 + max(w.plan.rate, 0))) // by the store's clock
+	if least := a.begin.at + kept; a.kept && b.begin.at < least && !excused {
 		w.violation("%s: %s was to be kept until %v, and %s had it at %v", a.actor, a.name, least,
 			b.actor, b.begin.at)
 	}

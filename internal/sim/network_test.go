@@ -37,31 +37,6 @@ type window struct {
 	late     bool // commands held are executed although their connection was closed meanwhile
 }
 
-// An incident happens at one instant.
-type incident struct {
-	client int
-	at     time.Duration
-	what   mishap
-	after  int           // cutBytes: how many more bytes pass
-	down   bool          // cutBytes: of replies
-	step   time.Duration // of the clock
-}
-
-type mishap int
-
-const (
-	cut      mishap = iota // all connections break
-	cutBytes               // a connection breaks after so many more bytes
-	flush                  // the store forgets its scripts
-	wipe                   // the store is restarted without its data
-	restart                // with them
-	clock                  // the store's clock is stepped
-)
-
-func (m mishap) String() string {
-	return [...]string{"cut", "cut after bytes", "script flush", "wipe", "restart", "clock step"}[m]
-}
-
 var (
 	errRefused = errors.New("sim: connection refused")
 	errCut     = errors.New("sim: connection reset")
@@ -219,86 +194,4 @@ func (w *world) forget(c *conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.conns, c)
-}
-
-// cutAll breaks the connections of a client, or of all.
-func (w *world) cutAll(client int) {
-	w.mu.Lock()
-	var all []*conn
-	for c := range w.conns {
-		if client == everybody || c.client == client {
-			all = append(all, c)
-		}
-	}
-	w.mu.Unlock()
-	for _, c := range all {
-		c.breaks(time.Now(), false)
-	}
-}
-
-// incidents lets happen what is planned.
-func (w *world) incidents() {
-	for i := range w.plan.incidents {
-		in := w.plan.incidents[i]
-		time.Sleep(in.at - w.elapsed()) // in the bubble
-		switch in.what {
-		case cut:
-			w.cutAll(in.client)
-		case restart:
-			w.cutAll(everybody)
-		case flush:
-			w.command("SCRIPT", "FLUSH")
-		case wipe:
-			w.cutAll(everybody)
-			t := w.takeover("", nobody)
-			w.redis.FlushAll()
-			w.command("SCRIPT", "FLUSH")
-			t.over(w, true)
-		case clock:
-			w.stepClock(in.step)
-		}
-		w.note("%v of client %d, step %v", in.what, in.client, in.step)
-	}
-}
-
-// command sends one command past all accidents.
-func (w *world) command(name string, args ...any) {
-	conn, err := w.redis.Dial()
-	if err != nil {
-		w.violation("dial: %v", err)
-		return
-	}
-	c := redis.NewConn(conn, 0, 0)
-	defer c.Close()
-	if _, err := c.Do(name, args...); err != nil {
-		w.violation("%s: %v", name, err)
-	}
-}
-
-// stepClock steps the store's clock. Keys expire by it, at an absolute time: so a step back lets them
-// live longer, and a step forward makes them die earlier.
-func (w *world) stepClock(step time.Duration) {
-	if step > 0 {
-		defer w.takeover("", nobody).over(w, true)
-	}
-	w.setClock()
-	keys := w.redis.Keys()
-	w.clockMu.Lock()
-	w.skew += step
-	w.clockMu.Unlock()
-	w.setClock()
-	for _, key := range keys {
-		if ttl := w.redis.TTL(key); ttl > 0 && step < 0 {
-			w.redis.SetTTL(key, ttl-step)
-		}
-	}
-}
-
-// setClock tells the store what time it is, if that is not the bubble's.
-func (w *world) setClock() {
-	w.clockMu.Lock()
-	defer w.clockMu.Unlock()
-	if w.skewed = w.skewed || w.skew != 0; w.skewed {
-		w.redis.SetTime(time.Now().Add(w.skew))
-	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -31,11 +32,7 @@ func (w *world) lookForOrphan(key string) {
 	if ok {
 		since, well = w.well(o.client)
 	}
-	limit := 3*opLimit + time.Second // twice, an operation limit or two apart, and once a second
-	if ok && w.plan.calm {
-		limit = 40*w.plan.clients[o.client].latency + 20*time.Millisecond
-	}
-	late := ok && well && w.elapsed()-max(o.since, since) > limit
+	late := ok && well && w.elapsed()-max(o.since, since) > w.mostGhostly(o.client)
 	if late {
 		delete(w.abandoned, label)
 	}
@@ -43,4 +40,41 @@ func (w *world) lookForOrphan(key string) {
 	if late {
 		w.violation("ORPHAN: %s is held by %s, whose acquire failed at %v", key, value, o.since)
 	}
+}
+
+// lookForGhost looks whether a lock is held by nobody: under the id of an acquire that was repeated under
+// another one, or that was executed after its lease had been released.
+func (w *world) lookForGhost(key string) {
+	id, _ := w.redis.Get(key)
+	label, _, ok := strings.Cut(id, "/")
+	var client int
+	if n, _ := fmt.Sscanf(label, "c%da", &client); !ok || n != 1 || strings.HasSuffix(id, "/kept") {
+		return // free, of a given id, or to be kept
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.held[id] || w.shared[id] || w.plan.clients[client].close != 0 {
+		delete(w.ghosts, id)
+		return
+	}
+	seen, again := w.ghosts[id]
+	if !again {
+		seen = w.elapsed()
+		w.ghosts[id] = seen
+	}
+	since, well := w.well(client)
+	if took := w.elapsed() - max(seen, since); well && took > w.mostGhostly(client) {
+		w.ghosts[id] = w.elapsed()
+		w.violations = append(w.violations,
+			fmt.Sprintf("GHOST: %s is held under %s for %v, and nobody has it", key, id, took))
+	}
+}
+
+// mostGhostly is for how long a lock may be held by nobody: while an acquire or a release is under way,
+// and, after accidents, until it was cleaned up.
+func (w *world) mostGhostly(client int) time.Duration {
+	if w.plan.calm {
+		return 40*w.plan.clients[client].latency + 20*time.Millisecond
+	}
+	return 3*opLimit + time.Second
 }

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/lock"
@@ -18,8 +17,9 @@ type plan struct {
 	incidents []incident
 	end       time.Duration // of the last accident
 	late      bool          // commands may be executed after their connection was closed
-	forgetful bool          // the store may lose its memory, or its clock may run ahead
+	forgetful bool          // the store may lose its memory, or its clock may be stepped forward
 	back      bool          // its clock may be stepped back
+	rate      float64       // by how much its clock is faster than the clients', of 1
 }
 
 type clientPlan struct {
@@ -121,6 +121,7 @@ func newPlan(seed uint64) *plan {
 	for range 2 + m.IntN(3) {
 		p.clients = append(p.clients, m.client(latency))
 	}
+	m.namesakes()
 	if !p.calm {
 		m.accidents()
 	}
@@ -223,76 +224,4 @@ func (m *maker) step() step {
 		s.limit = m.upTo(m.ttl)
 	}
 	return s
-}
-
-// accidents fills in what happens to the clients.
-func (m *maker) accidents() {
-	p := m.plan
-	p.late, p.back, p.forgetful = m.one(3), m.one(5), false
-	if !p.back {
-		p.forgetful = m.one(5)
-	}
-	span := min(12*m.ttl, 12*time.Second)
-	for range 1 + m.IntN(6) {
-		w := window{client: m.whom(), from: m.upTo(span), what: trouble(m.IntN(int(hang) + 1))}
-		w.to = w.from + m.upTo(max(3*m.ttl, 3*time.Second)) + time.Millisecond
-		if w.what == pause {
-			w.to += m.ttl
-		}
-		w.late = p.late
-		p.windows = append(p.windows, w)
-		p.end = max(p.end, w.to)
-	}
-	for range m.IntN(6) {
-		m.incident(span)
-	}
-	m.slowThenSilent(span)
-	slices.SortFunc(p.incidents, func(a, b incident) int { return int(a.at - b.at) })
-}
-
-// slowThenSilent adds replies that are late, but not too late to count, and nothing after them: what
-// shows from when a deadline is counted. It has its own source of chance.
-func (m *maker) slowThenSilent(span time.Duration) {
-	own := &maker{Rand: rand.New(rand.NewPCG(m.plan.seed, 0x5152)), plan: m.plan}
-	if !own.one(3) {
-		return
-	}
-	slow := window{client: own.IntN(len(m.plan.clients)), from: own.upTo(span), what: holdDown}
-	slow.to = slow.from + m.ttl/10 + time.Duration(own.Float64()*float64(m.ttl/15))
-	silent := window{client: slow.client, from: slow.to + time.Nanosecond, what: pause}
-	silent.to = silent.from + 2*m.ttl
-	m.plan.windows = append(m.plan.windows, slow, silent)
-	m.plan.end = max(m.plan.end, silent.to)
-}
-
-func (m *maker) whom() int {
-	if m.one(4) {
-		return everybody
-	}
-	return m.IntN(len(m.plan.clients))
-}
-
-func (m *maker) incident(span time.Duration) {
-	p := m.plan
-	in := incident{client: m.whom(), at: m.upTo(span), what: mishap(m.IntN(int(clock) + 1))}
-	switch {
-	case in.what == cutBytes:
-		in.client, in.after, in.down = m.IntN(len(p.clients)), m.IntN(600), m.one(2)
-	case in.what == wipe && !p.forgetful:
-		in.what = restart
-	case in.what == clock && p.forgetful:
-		in.step = m.upTo(2 * m.ttl)
-	case in.what == clock && p.back:
-		in.step = -m.upTo(pick(m, m.ttl, 10*time.Second))
-	case in.what == clock:
-		in.what = cut
-	}
-	if in.what == restart || in.what == wipe {
-		p.windows = append(p.windows, window{
-			client: everybody, from: in.at, to: in.at + m.upTo(2*time.Second), what: refuse,
-		})
-		in.client = everybody
-	}
-	p.incidents = append(p.incidents, in)
-	p.end = max(p.end, in.at+2*time.Second)
 }

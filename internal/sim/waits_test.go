@@ -48,6 +48,9 @@ func (w *world) well(client int) (since time.Duration, ok bool) {
 		if in.at <= now && (in.client == everybody || in.client == client) {
 			since = max(since, in.at)
 		}
+		if in.what == stray && in.at <= now {
+			since = max(since, in.at+in.step) // then what it sent is executed
+		}
 	}
 	return since, true
 }
@@ -91,6 +94,7 @@ func (w *world) look(place string, g *gap, last time.Duration) {
 	free := false
 	for _, name := range names {
 		w.lookForOrphan("lock:" + name)
+		w.lookForGhost("lock:" + name)
 		free = free || !w.redis.Exists("lock:"+name)
 	}
 	now := w.elapsed()

@@ -90,6 +90,22 @@ func (s *stream) finish(at time.Time, keep bool) {
 	s.tell()
 }
 
+// straggle has all that is on its way arrive at a time, and EOF after it.
+func (s *stream) straggle(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended.IsZero() {
+		return
+	}
+	s.ended = at
+	for i := range s.pieces {
+		if s.pieces[i].at.After(time.Now()) {
+			s.pieces[i].at = at
+		}
+	}
+	s.tell()
+}
+
 // read returns what has arrived, or until when to wait for more; zero: until something changes.
 func (s *stream) read(b []byte) (n int, wait time.Time, err error) {
 	s.mu.Lock()

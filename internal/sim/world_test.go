@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -29,6 +30,7 @@ type world struct {
 	skew    time.Duration
 	skewed  bool
 
+	verbose bool       // there is a trace
 	traceMu sync.Mutex // guards the next one; may be taken under every other mutex
 	trace   []entry
 
@@ -43,11 +45,13 @@ type world struct {
 	waits      map[*waiting]bool
 	releases   map[string]time.Duration // when a place was last released by Unlock
 	grants     map[string]int
-	detached   map[string][]string // ids by lock, to be adopted
-	shared     map[string]bool     // ids under which several leases may be held
-	stays      map[string]bool     // locks that may stay for ever
-	unlocked   map[string]bool     // ids of which no renewal may be written
-	abandoned  map[string]orphan   // acquires that failed, by their labels
+	detached   map[string][]string      // ids by lock, to be adopted
+	shared     map[string]bool          // ids under which several leases may be held
+	stays      map[string]bool          // locks that may stay for ever
+	unlocked   map[string]bool          // ids of which no renewal may be written
+	abandoned  map[string]orphan        // acquires that failed, by their labels
+	held       map[string]bool          // ids under which locks may be held, as far as their users know
+	ghosts     map[string]time.Duration // other ids by when they were first seen at a lock
 }
 
 // A client is a lock.Client and how it stands.
@@ -67,6 +71,9 @@ type entry struct {
 func (w *world) elapsed() time.Duration { return time.Since(w.began) }
 
 func (w *world) note(format string, args ...any) {
+	if !w.verbose {
+		return
+	}
 	w.traceMu.Lock()
 	defer w.traceMu.Unlock()
 	w.trace = append(w.trace, entry{w.elapsed(), format, args})
@@ -124,27 +131,33 @@ func simulate(p *plan) outcome {
 		w.watchWaits(stop)
 	}()
 	actors.Wait()
+	time.Sleep(max(w.plan.end-w.elapsed(), 0) + 8*time.Second) // in the bubble: accidents are over
 	close(stop)
 	<-done
 	w.finish()
-	return outcome{w.violations, w.trace, len(w.beliefs), w.elapsed()}
+	o := outcome{w.violations, w.trace, len(w.beliefs), w.elapsed()}
+	w.beliefs = nil // a hook refers to the world: it must not keep leases whose cleanup keeps the hook
+	return o
 }
 
 func newWorld(p *plan) *world {
 	w := &world{
-		plan: p, redis: inmemory.Miniredis(), began: time.Now(),
+		plan: p, redis: inmemory.Miniredis(), began: time.Now(), verbose: testing.Verbose(),
 		cuts: slices.Clone(p.incidents), conns: make(map[*conn]bool), waits: make(map[*waiting]bool),
 		releases: make(map[string]time.Duration), grants: make(map[string]int),
 		detached: make(map[string][]string), stays: make(map[string]bool),
 		shared:   make(map[string]bool),
 		unlocked: make(map[string]bool), abandoned: make(map[string]orphan),
+		held: make(map[string]bool), ghosts: make(map[string]time.Duration),
 	}
 	w.command("PING") // this starts its server
 	w.command("ZADD", "lock-pool:{p}", 1, "m1", 2, "m2")
-	w.redis.Server().SetPreHook(func(_ *server.Peer, cmd string, args ...string) bool {
-		w.note("  store: %s %s", cmd, words(args))
-		return false
-	})
+	if w.verbose {
+		w.redis.Server().SetPreHook(func(_ *server.Peer, cmd string, args ...string) bool {
+			w.note("  store: %s %s", cmd, words(args))
+			return false
+		})
+	}
 	for i, c := range p.clients {
 		w.jitter = append(w.jitter, rand.New(rand.NewPCG(p.seed, uint64(i)+1)))
 		w.clients = append(w.clients, w.open(i, c))
@@ -201,6 +214,13 @@ func (w *world) close(c *client, early bool) {
 	w.within("Close", began, margin+opLimit+time.Millisecond)
 }
 
+// mayStay takes note of a lock that may be left for ever.
+func (w *world) mayStay(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stays[name] = true
+}
+
 const opLimit = 2 * time.Second
 
 // within checks that something that began then has not taken longer than its limit.
@@ -212,7 +232,6 @@ func (w *world) within(what string, began, limit time.Duration) {
 
 // finish ends what is left, and judges.
 func (w *world) finish() {
-	time.Sleep(max(w.plan.end-w.elapsed(), 0) + 8*time.Second) // in the bubble: accidents are over
 	var all sync.WaitGroup
 	for _, c := range w.clients {
 		all.Go(func() { w.close(c, false) })

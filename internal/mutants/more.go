@@ -1,0 +1,142 @@
+package main
+
+// others are ways in which this library was broken once, or could be.
+var others = []mutant{
+	{
+		"acquired twice", "acquire without looking who holds", "internal/scripts/acquire.lua",
+		"local owner = call('GET', KEYS[1])", "local owner = false",
+		"Acquire", "internal/scripts", nil,
+	},
+	{
+		"replica", "a demoted master says that a lock is lost", "internal/scripts/extend.lua",
+		"  local wrote = call('LREM', KEYS[2], 0, '')", "  local wrote = 0",
+		"Replica", "internal/scripts", nil,
+	},
+	{
+		"same id", "an older lease of the same id goes on", "lock/redis_hold.go",
+		"	if e.fence != 0 {", "	if false {",
+		"GivenIDTwice", "lock", nil,
+	},
+	{
+		"kept", "HoldAtLeast frees the lock", "lock/unlock.go",
+		"held && time.Until(keep) > 0", "false && time.Until(keep) > 0",
+		"HoldAtLeast", "lock", nil,
+	},
+	{
+		"for ever", "a lock without expiry is not given back", "lock/lease.go",
+		"		h.client.janitor.expire(h.ref(false))\n", "",
+		"NoExpiry", "lock", nil,
+	},
+	{
+		"orphan", "a cancelled acquire is not cleaned up", "lock/attempt.go",
+		"	a.mutex.client.janitor.addTwice(a.inDoubt(), a.until)\n", "",
+		"FaultAcquireRepliesLost", "lock", nil,
+	},
+	{
+		"shrunk", "what left a pool is given out", "internal/scripts/acquire_any.lua",
+		"    if score then free = i end", "    free = i",
+		"Shrink", "pool", nil,
+	},
+	{
+		"gate", "a gate lets older tokens pass", "register/gate.go",
+		"setting(LessOrEqual, Int(token), Int(token)", "setting(NotEqual, Int(token), Int(token)",
+		"Gate", "register", nil,
+	},
+	{
+		"set if", "a register compares the wrong way", "internal/scripts/register.lua",
+		"    relation = '<'", "    relation = '>'",
+		"Comparisons", "register", nil,
+	},
+	{
+		"computed twice", "who waited for the lock does not look again", "once/cache.go",
+		"	case !ok:\n		value, err = c.compute(", "	case !ok || true:\n		value, err = c.compute(",
+		".", "once", nil,
+	},
+	{
+		"stuck", "a computation that fails lets nobody try again", "once/queue.go",
+		"		<-q.turn\n", "",
+		".", "once", nil,
+	},
+	{
+		"alone", "each client of an embedded server has its own", "embedded/embedded.go",
+		"return lock.New(s.Pool(), o)", "return lock.New(New().Pool(), o)",
+		".", "embedded", nil,
+	},
+	{
+		"no clock", "nothing expires in an embedded server", "internal/inmemory/server.go",
+		"	m.ClockTTL(true)\n", "",
+		"NoTwoImports", "locktest", nil,
+	},
+	{
+		"member", "a pool gives a member that is held", "internal/scripts/acquire_any.lua",
+		"  if pttl == -2 and not free then", "  if not free then",
+		"Take|Exclusion", "pool", nil,
+	},
+	{
+		"stays", "Shrink takes nobody out of a pool", "internal/scripts/pool_change.lua",
+		"    n = call('ZREM', KEYS[1], ARGV[i])", "    n = 1",
+		"Members", "pool", nil,
+	},
+	{
+		"headless", "who moves up in the queue does not ask", "signal/waiter.go",
+		"	} else if head {\n", "	} else if false {\n",
+		"FirstCome", "signal", nil,
+	},
+	{
+		"no timer", "waiters do not look when the holder's time is up", "signal/waiter.go",
+		"	e.expires = time.Time{}\n	e.askLocked()\n", "	e.expires = time.Time{}\n",
+		".", "signal", nil,
+	},
+	{
+		"endless", "MaxHold is ignored", "renewal/term.go",
+		"		latest = c.Sent.add(c.MaxHold)\n", "		latest = never\n",
+		"AddAfterMaxHold", "renewal", nil,
+	},
+	{
+		"expiring", "a lease without expiry ends with the time it had at first", "renewal/retime.go",
+		"	if !t.noExpiry {\n", "	if true {\n",
+		"Permanent", "renewal", nil,
+	},
+	{
+		"asleep", "the time that a machine sleeps does not count", "renewal/instant.go",
+		"	return min(i.mono.Sub(now.mono), i.wall-now.wall)", "	return i.mono.Sub(now.mono)",
+		"Instants", "renewal", nil,
+	},
+	{
+		"late seize", "a Seize takes the lock from whoever holds it by then", "lock/force.go",
+		"		a.from, a.force = held.owner, true\n", "		a.seize = true\n",
+		"SeizeExecutedLate", "lock", nil,
+	},
+	{
+		"foreign", "ResetAll and List touch keys that are no locks", "lock/reset.go",
+		"ours := (c.store.apart() || o.Label != \"\") && !c.store.collides(names[i])", "ours := true",
+		"KeyFormatAndOtherKeys", "lock", nil,
+	},
+	{
+		"format", "KeyFormat is ignored", "lock/redis.go",
+		"{ return k.prefix + k.before + name + k.after }", "{ return k.prefix + defaultBefore + name }",
+		"KeyFormat", "lock", nil,
+	},
+	{
+		"minimum", "no signal comes when HoldAtLeast is over", "lock/janitor.go",
+		"	if ref.keep.IsZero() {\n", "	if true {\n",
+		"HoldAtLeastSignals", "lock", nil,
+	},
+	{
+		"again", "what an acquire may take late is left, once another one was sent", "lock/attempt.go",
+		"	a.mutex.client.janitor.add(a.inDoubt(), time.Now().Add(operationLimit), a.until)\n", "",
+		"Sim", "internal/sim",
+		[]string{"-seed", "6120"},
+	},
+	{
+		"overtaken", "what a repeated acquire may take late is left", "lock/unlock.go",
+		"	return h.twice && now.Sub(h.since) < operationLimit", "	return false",
+		"LateAfterUnlock", "lock", nil,
+	},
+	{
+		"counter", "fencing tokens do not look at the server's time", "internal/scripts/acquire.lua",
+		"    token = now[1] .. string.sub('00000' .. now[2], -6)", "    token = '1'",
+		"Sim", "internal/sim",
+		[]string{"-seed", "8"},
+	},
+}
