@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/redisconn"
 )
 
 // A poolWait is what an attempt at any member's lock of a pool goes by. The pool P is called "{P}/" here,
@@ -14,8 +15,9 @@ import (
 // a signal that says which member was released.
 type poolWait struct {
 	bridge.Pool
-	waits bool     // it may wait, and then signals are for it
-	asked []string // the members of the last acquire
+	waits  bool     // it may wait, and then signals are for it
+	asked  []string // the members of the last acquire
+	others bool     // it found them taken, and that there are others
 }
 
 func memberLock(pool, member string) string { return pool + member }
@@ -30,28 +32,37 @@ func (a *attempt) askAny(ctx context.Context) (*Lease, *HeldError, error) {
 			return lease, held, err
 		}
 	}
-	fresh := p.asked != nil // who asks again, without a signal that helps, wants to know what has changed
 	if free := p.hint(notes); free != "" {
 		lease, held, err := a.askThese(ctx, []string{free}, limit)
 		if answered(lease, err) {
 			return lease, held, err
 		}
 	}
+	if p.Only != nil {
+		return a.askThese(ctx, p.Only, limit)
+	}
+	lease, held, err := a.askAll(ctx, false, limit)
+	if errors.Is(err, bridge.ErrNoMembers) || held != nil && p.others { // what was remembered is of no use
+		return a.askAll(ctx, true, limit)
+	}
+	return lease, held, err
+}
+
+// askAll asks for any of the pool's members; fresh has them read again.
+func (a *attempt) askAll(ctx context.Context, fresh bool, limit time.Time) (*Lease, *HeldError, error) {
+	p := a.pool
 	members, err := p.Members(ctx, fresh, limit)
+	var e *redisconn.Error
+	if errors.As(err, &e) {
+		err = &redisconn.Error{Err: e.Err} // nothing was acquired, however far the question came
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	lease, held, err := a.askThese(ctx, members, limit)
-	if errors.Is(err, bridge.ErrNoMembers) && !fresh { // what was remembered is of no use
-		if members, err = p.Members(ctx, true, limit); err != nil {
-			return nil, nil, err
-		}
-		lease, held, err = a.askThese(ctx, members, limit)
-	}
 	if p.waits {
-		notes.know(p.Name, members)
+		a.mutex.client.store.pools.know(p.Name, members)
 	}
-	return lease, held, err
+	return a.askThese(ctx, members, limit)
 }
 
 // hint returns the member that the last signal said is free; "" for none. Signals are for those who wait.
@@ -81,6 +92,7 @@ func (a *attempt) askThese(ctx context.Context, members []string, limit time.Tim
 	got, held, before, err := m.client.store.acquireAny(ctx, limit, a.pool, acquisition{
 		name: m.name, id: id, ttl: m.settings.ttl, noFence: m.settings.noFence,
 	}, doubt)
+	a.pool.others = got.others
 	switch {
 	case err != nil:
 		if sent(err) || errors.Is(err, errReply) {

@@ -19,19 +19,21 @@ func (b bridged) Key(kind, name string) string { return b.client.store.prefix + 
 
 func (b bridged) CheckName(name string) error { return b.client.checkName(name) }
 
+func (b bridged) LockKey(kind, name string) string { return b.client.store.beside(kind, name) }
+
 func (b bridged) Eval(ctx context.Context, op, name string, script *scripts.Script,
 	keys []string, args ...any,
 ) (any, error) {
-	return b.EvalBy(ctx, limitFromNow(), op, name, script, keys, args...)
+	return b.eval(ctx, op, name, func() (any, error) {
+		return b.EvalBy(ctx, limitFromNow(), script, keys, args...)
+	})
 }
 
-func (b bridged) EvalBy(ctx context.Context, limit time.Time, op, name string, script *scripts.Script,
+func (b bridged) EvalBy(ctx context.Context, limit time.Time, script *scripts.Script,
 	keys []string, args ...any,
 ) (any, error) {
-	return b.eval(ctx, op, name, func() (reply any, err error) {
-		reply, _, err = b.client.store.eval(ctx, limit, script, keys, args...)
-		return reply, err
-	})
+	reply, _, err := b.client.store.eval(ctx, limit, script, keys, args...)
+	return reply, err
 }
 
 func (b bridged) Again(ctx context.Context, op, name string, script *scripts.Script,

@@ -12,7 +12,7 @@ import (
 // anyMutex returns the mutex that stands for a pool, and an attempt at it.
 func (b bridged) any(p bridge.Pool) (*Mutex, attempt) {
 	o, _ := p.Options.(*MutexOptions)
-	m := b.client.MutexWith(p.Name, o)
+	m := b.client.mutex(p.Name, o)
 	if o != nil && (o.ID != "" || o.KeepID) {
 		m.err = errors.Join(m.err, invalid("ID and KeepID are for single locks: leave them out for a pool"))
 	}

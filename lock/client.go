@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/gomodule/redigo/redis"
@@ -119,6 +120,16 @@ func (c *Client) Mutex(name string) *Mutex { return c.MutexWith(name, nil) }
 
 // MutexWith is [Client.Mutex] with options of its own for this lock; nil is none.
 func (c *Client) MutexWith(name string, o *MutexOptions) *Mutex {
+	m := c.mutex(name, o)
+	if len(name) > 3 && strings.HasPrefix(name, "{") && strings.HasSuffix(name, "}/") {
+		m.err = errors.Join(m.err, invalid("the name %.40q is what waiters for the pool %.40q wait for: choose another",
+			name, name[1:len(name)-2]))
+	}
+	return m
+}
+
+// mutex is MutexWith for the names of pools, too.
+func (c *Client) mutex(name string, o *MutexOptions) *Mutex {
 	s, err := c.settings.with(o)
 	return &Mutex{client: c, name: name, settings: s, err: errors.Join(c.checkName(name), err)}
 }

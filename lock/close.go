@@ -85,7 +85,7 @@ func (c *Client) margin(terms []*renewal.Term) time.Duration {
 // settle releases the locks of ended leases, each after its margin, and waits until end for the
 // functions of Do.
 func (c *Client) settle(terms []*renewal.Term, began, end time.Time, fns <-chan struct{}) {
-	var others []*hold
+	var others []endedHold
 	inDo := false
 	for _, t := range terms {
 		h := t.Data().(*hold)
@@ -93,15 +93,14 @@ func (c *Client) settle(terms []*renewal.Term, began, end time.Time, fns <-chan 
 		case h.inDo.Load():
 			inDo = true
 		case !c.keep:
-			h.closeAt = began.Add(h.settings.marginFor(t.TTL()))
-			others = append(others, h)
+			others = append(others, endedHold{h, began.Add(h.settings.marginFor(t.TTL())), t.Err()})
 		}
 	}
-	slices.SortFunc(others, func(a, b *hold) int { return a.closeAt.Compare(b.closeAt) })
+	slices.SortFunc(others, func(a, b endedHold) int { return a.release.Compare(b.release) })
 	for len(others) > 0 {
-		waitUntil(others[0].closeAt, nil)
+		waitUntil(others[0].release, nil)
 		n := 1
-		for n < min(len(others), batchSize) && time.Until(others[n].closeAt) <= 0 {
+		for n < min(len(others), batchSize) && time.Until(others[n].release) <= 0 {
 			n++
 		}
 		c.releaseAll(others[:n], end)
@@ -112,22 +111,30 @@ func (c *Client) settle(terms []*renewal.Term, began, end time.Time, fns <-chan 
 	}
 }
 
+// An endedHold is a lease that Close has ended. Its hold may not know its term yet: the acquire that was
+// granted at this moment is still to tell it.
+type endedHold struct {
+	*hold
+	release time.Time // when the margin is over
+	cause   error
+}
+
 // releaseAll releases the locks of leases that Close has ended, except those that the program
 // released meanwhile.
-func (c *Client) releaseAll(holds []*hold, deadline time.Time) {
+func (c *Client) releaseAll(holds []endedHold, deadline time.Time) {
 	refs := make([]lockRef, 0, len(holds))
-	mine := make([]*hold, 0, len(holds))
-	for _, h := range holds {
-		if _, first := h.claim(); first {
-			refs, mine = append(refs, h.ref(false)), append(mine, h)
+	mine := make([]endedHold, 0, len(holds))
+	for _, e := range holds {
+		if _, first := e.claim(); first {
+			refs, mine = append(refs, e.ref(false)), append(mine, e)
 		}
 	}
 	if len(mine) == 0 {
 		return
 	}
 	released, errs := c.store.releaseAll(context.Background(), deadline, refs)
-	for i, h := range mine {
-		h.unlocked(h.unlock, h.result(refs[i], false, answer{released: released[i], err: errs[i]}))
+	for i, e := range mine {
+		e.unlocked(e.unlock, e.result(refs[i], answer{ended: e.cause, released: released[i], err: errs[i]}))
 	}
 }
 

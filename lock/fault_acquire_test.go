@@ -40,22 +40,22 @@ func TestFaultAcquireReplyLost(t *testing.T) {
 			first := p.Catch(c.fate, scripts.Acquire.SHA1)
 			second := p.Catch(faultproxy.Tell, scripts.Acquire.SHA1)
 			began := time.Now()
-			lease, err := c.lock(faultSoon(t), client.Mutex("job"))
+			lease, err := c.lock(soon(t), client.Mutex("job"))
 			if err != nil {
 				t.Fatalf("not repeated: %v", err)
 			}
 			t.Logf("repeated within %v", faultTook(t, "the repeat", began, time.Now(), c.limit))
-			faultAwait(t, "the fault", first.Done())
-			if got := faultValue(t, s, "lock:job"); got != lease.ID() {
+			await(t, "the fault", first.Done())
+			if got := value(t, s, "lock:job"); got != lease.ID() {
 				t.Errorf("the lock holds %q, the lease's id is %q", got, lease.ID())
 			}
-			if got := faultInt(t, faultValue(t, s, "lock-fence:job")); got != lease.Fence() {
+			if got := faultInt(t, value(t, s, "lock-fence:job")); got != lease.Fence() {
 				t.Errorf("the fence is %d, the lease's %d", got, lease.Fence())
 			}
 			if late := lease.Deadline().Sub(second.At().Add(ttl - margin)); late > 0 {
 				t.Errorf("the deadline counts from %v after the send of the repeat", late)
 			}
-			faultUnlock(t, lease)
+			unlock(t, lease)
 		})
 	}
 }
@@ -71,14 +71,14 @@ func TestFaultAcquireRepliesLost(t *testing.T) {
 		p.Catch(faultproxy.CutReply, scripts.Acquire.SHA1)
 	}
 	began := time.Now()
-	_, err := c.Mutex("job").TryLock(faultSoon(t))
+	_, err := c.Mutex("job").TryLock(soon(t))
 	faultIs(t, "TryLock", err, lock.ErrUnknown)
 	if errors.Is(err, lock.ErrHeld) {
 		t.Errorf("TryLock: %v: is ErrHeld", err)
 	}
-	lease, at := faultGot(t, faultLock(faultSoon(t), faultOpen(t, s.URL(), nil).Mutex("job")))
+	lease, at := faultGot(t, faultLock(soon(t), faultOpen(t, s.URL(), nil).Mutex("job")))
 	t.Logf("cleaned up within %v", faultTook(t, "the clean-up", began, at, faultR+faultSlack))
-	faultUnlock(t, lease)
+	unlock(t, lease)
 }
 
 // Row 7b: the caller leaves while its acquire is under way. It gets its context's error, and what it
@@ -100,14 +100,14 @@ func TestFaultAcquireCancelled(t *testing.T) {
 			held := p.Catch(faultproxy.HoldReply, scripts.Acquire.SHA1)
 			began, err := faultCancelled(t, held, client.Mutex("job"), c.lock)
 			faultIs(t, c.name, err, lock.ErrUnknown, context.Canceled)
-			if faultValue(t, s, "lock:job") == "" {
+			if value(t, s, "lock:job") == "" {
 				t.Fatal("it was not executed: this tests nothing")
 			}
-			next := faultLock(faultSoon(t), other.Mutex("job"))
+			next := faultLock(soon(t), other.Mutex("job"))
 			held.Release()
 			lease, at := faultGot(t, next)
 			faultTook(t, "the clean-up", began, at, faultR+faultSlack)
-			faultUnlock(t, lease)
+			unlock(t, lease)
 		})
 	}
 }
@@ -118,17 +118,17 @@ func faultCancelled(t *testing.T, caught *faultproxy.Catch, m *lock.Mutex,
 	lockIt func(context.Context, *lock.Mutex) (*lock.Lease, error),
 ) (time.Time, error) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(faultSoon(t))
+	ctx, cancel := context.WithCancel(soon(t))
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
 		_, err := lockIt(ctx, m)
 		done <- err
 	}()
-	faultAwait(t, "the acquire", caught.Done())
+	await(t, "the acquire", caught.Done())
 	cancelled := time.Now()
 	cancel()
-	err := faultAwait(t, "the end", done)
+	err := await(t, "the end", done)
 	faultTook(t, "to return after the cancel", cancelled, time.Now(), faultSlack)
 	return cancelled, err
 }
@@ -145,7 +145,7 @@ func TestFaultAcquireLateAfterCleanUp(t *testing.T) {
 	_, err := faultCancelled(t, late, c.Mutex("job"),
 		func(ctx context.Context, m *lock.Mutex) (*lock.Lease, error) { return m.TryLock(ctx) })
 	faultIs(t, "TryLock", err, lock.ErrUnknown, context.Canceled)
-	faultAwait(t, "the clean-up", cleanUp.Done())
+	await(t, "the clean-up", cleanUp.Done())
 	faultPause(faultR / 2) // what is late on a closed connection is executed within R, or never
 	faultLateAcquire(t, s, late)
 }
@@ -158,8 +158,8 @@ func TestFaultAcquireLateAfterUnlock(t *testing.T) {
 	p := faultProxy(t, s)
 	c := faultMet(t, p.URL(), nil)
 	late := p.Catch(faultproxy.HoldRequest, scripts.Acquire.SHA1)
-	lease := faultTake(t, c.Mutex("job"))
-	faultUnlock(t, lease)
+	lease := acquire(t, c.Mutex("job"))
+	unlock(t, lease)
 	s.Do(t, "DEL", "lock-fence:job")
 	faultLateAcquire(t, s, late)
 }
@@ -168,9 +168,9 @@ func TestFaultAcquireLateAfterUnlock(t *testing.T) {
 func faultLateAcquire(t *testing.T, s *redistest.Server, late *faultproxy.Catch) {
 	t.Helper()
 	late.Release()
-	redistest.Until(t, "it is executed", func() bool { return faultValue(t, s, "lock-fence:job") != "" })
+	redistest.Until(t, "it is executed", func() bool { return value(t, s, "lock-fence:job") != "" })
 	began := time.Now()
-	redistest.Until(t, "it is cleaned up", func() bool { return faultValue(t, s, "lock:job") == "" })
+	redistest.Until(t, "it is cleaned up", func() bool { return value(t, s, "lock:job") == "" })
 	faultTook(t, "the second clean-up", began, time.Now(), faultR+faultSlack)
 }
 
@@ -191,10 +191,10 @@ func TestFaultAcquireReplyTooLate(t *testing.T) {
 	p.Delay(faultproxy.ToClient, delay, "")
 	asked := p.Catch(faultproxy.Tell, scripts.Acquire.SHA1)
 	released := p.Catch(faultproxy.Tell, scripts.Release.SHA1, "lock:job")
-	if lease, err := c.Mutex("job").TryLock(faultSoon(t)); err == nil || errors.Is(err, lock.ErrHeld) {
+	if lease, err := c.Mutex("job").TryLock(soon(t)); err == nil || errors.Is(err, lock.ErrHeld) {
 		t.Errorf("TryLock: %v, %v", lease, err)
 	}
-	faultAwait(t, "a release", released.Done())
+	await(t, "a release", released.Done())
 	t.Logf("given back %v after the late reply", released.At().Sub(asked.At().Add(delay)))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -204,11 +204,11 @@ func TestFaultAcquireReplyTooLate(t *testing.T) {
 	}
 	faultIs(t, "Lock", err, context.DeadlineExceeded)
 	p.Heal()
-	lease, err = c.Mutex("job").Lock(faultSoon(t))
+	lease, err = c.Mutex("job").Lock(soon(t))
 	if err != nil {
 		t.Fatalf("Lock without delay: %v", err)
 	}
-	_ = lease.Unlock(faultSoon(t)) // it may have ended again, on a slow machine
+	_ = lease.Unlock(soon(t)) // it may have ended again, on a slow machine
 }
 
 // A call that was never answered breaks its connection. Whoever asked meanwhile has little time left
@@ -221,24 +221,24 @@ func TestFaultRepeatBesideOldCalls(t *testing.T) {
 	unanswered := p.Catch(faultproxy.HoldReply, scripts.Acquire.SHA1)
 	first := make(chan error, 1)
 	go func() {
-		_, err := c.Mutex("first").TryLock(faultSoon(t))
+		_, err := c.Mutex("first").TryLock(soon(t))
 		first <- err
 	}()
-	faultAwait(t, "the call without reply", unanswered.Done())
+	await(t, "the call without reply", unanswered.Done())
 	const others = 20
 	rest := make(chan error, others)
 	for i := range others {
 		faultPause(time.Millisecond)
 		go func() {
-			_, err := c.Mutex(fmt.Sprint("other-", i)).TryLock(faultSoon(t))
+			_, err := c.Mutex(fmt.Sprint("other-", i)).TryLock(soon(t))
 			rest <- err
 		}()
 	}
-	if err := faultAwait(t, "the first call", first); err != nil {
+	if err := await(t, "the first call", first); err != nil {
 		t.Errorf("the first call: %v", err)
 	}
 	for range others {
-		if err := faultAwait(t, "the others", rest); err != nil {
+		if err := await(t, "the others", rest); err != nil {
 			t.Errorf("another call: %v", err)
 		}
 	}

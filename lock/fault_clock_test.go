@@ -63,7 +63,7 @@ func TestFaultServerClockForward(t *testing.T) {
 	j.holder.renewedNow(t)
 	step(60)
 	stepped := time.Now()
-	lost := faultAwait(t, "Lost", j.holder.lost)
+	lost := await(t, "Lost", j.holder.lost)
 	t.Logf("told after %v", faultTook(t, "to be told", stepped, time.Now(), ttl/3+ttl/6+faultSlack))
 	faultIs(t, "Lost", lost.Err, lock.ErrLost, renewal.ErrNotOwner)
 	lease, at := faultGot(t, j.wait)
@@ -71,7 +71,7 @@ func TestFaultServerClockForward(t *testing.T) {
 	if lease.Fence() <= j.lease.Fence() {
 		t.Errorf("fences: %d, after the step %d", j.lease.Fence(), lease.Fence())
 	}
-	_ = lease.Unlock(faultSoon(t))
+	_ = lease.Unlock(soon(t))
 }
 
 // Row 22: the server's clock is stepped back. Nothing is lost; blocking reads, which the server does
@@ -85,7 +85,7 @@ func TestFaultServerClockBack(t *testing.T) {
 	if pttl := s.Do(t, "PTTL", "lock:job").(int64); pttl < 3_000_000 {
 		t.Fatalf("%d ms left after the step: this tests nothing", pttl)
 	}
-	faultAwait(t, "Reconnecting", j.waiter.reconnecting)
+	await(t, "Reconnecting", j.waiter.reconnecting)
 	redistest.Until(t, "the TTL is right", func() bool {
 		return s.Do(t, "PTTL", "lock:job").(int64) <= ttl.Milliseconds()
 	})

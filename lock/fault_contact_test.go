@@ -31,7 +31,7 @@ func faultAtOnce(t *testing.T, open func() *lock.Client, secret string) map[stri
 	errs := map[string]error{}
 	for name, call := range faultCalls {
 		began := time.Now()
-		lease, err := call(faultSoon(t), open().Mutex("job"))
+		lease, err := call(soon(t), open().Mutex("job"))
 		t.Logf("%s told after %v", name, faultTook(t, name, began, time.Now(), faultSlack))
 		if err == nil || lease != nil {
 			t.Errorf("%s: no error", name)
@@ -75,7 +75,7 @@ func TestFaultServerGone(t *testing.T) {
 	c := faultMet(t, s.URL(), nil)
 	s.Kill(t)
 	began := time.Now()
-	_, err := c.Mutex("job").TryLock(faultSoon(t))
+	_, err := c.Mutex("job").TryLock(soon(t))
 	faultTook(t, "TryLock", began, time.Now(), faultSlack)
 	if err == nil || errors.Is(err, lock.ErrHeld) {
 		t.Errorf("TryLock: %v", err)
@@ -87,12 +87,12 @@ func TestFaultServerGone(t *testing.T) {
 	if !strings.Contains(err.Error(), s.Addr()) {
 		t.Errorf("Lock: %v: does not say what it met", err)
 	}
-	wait := faultLock(faultSoon(t), c.Mutex("job"))
+	wait := faultLock(soon(t), c.Mutex("job"))
 	s.Restart(t)
 	up := time.Now()
 	lease, at := faultGot(t, wait)
 	faultTook(t, "Lock", up, at, faultS+faultSlack)
-	faultUnlock(t, lease)
+	unlock(t, lease)
 }
 
 // First contact: a server that takes the connection and says nothing, and a dialler that hangs.
@@ -128,7 +128,7 @@ func TestFaultDialHangs(t *testing.T) {
 			faultTook(t, "TryLock with a context", began, time.Now(), 200*time.Millisecond+faultSlack)
 			faultIs(t, "TryLock", err, context.DeadlineExceeded)
 			began = time.Now()
-			if _, err = c.Mutex("job").TryLock(faultSoon(t)); err == nil || errors.Is(err, lock.ErrHeld) {
+			if _, err = c.Mutex("job").TryLock(soon(t)); err == nil || errors.Is(err, lock.ErrHeld) {
 				t.Errorf("TryLock: %v", err)
 			}
 			t.Logf("TryLock: %v after %v", err, faultTook(t, "TryLock", began, time.Now(), 2*faultR+faultSlack))
@@ -180,13 +180,13 @@ func TestFaultWrongType(t *testing.T) {
 	s.Do(t, "SET", "lock:later", "somebody")
 	events := newFaultEvents()
 	c := faultMet(t, s.URL(), &lock.Options{Hooks: events.hooks()})
-	wait := faultLock(faultSoon(t), c.Mutex("later"))
-	faultAwait(t, "Waiting", events.waiting)
+	wait := faultLock(soon(t), c.Mutex("later"))
+	await(t, "Waiting", events.waiting)
 	faultBlocked(t, s, 1)
 	s.Do(t, "DEL", "lock:later")
 	s.Do(t, "SADD", "lock:later", "member")
 	changed := time.Now()
-	r := faultAwait(t, "Lock", wait)
+	r := await(t, "Lock", wait)
 	faultIs(t, "Lock", r.err, lock.ErrWrongType)
 	faultTook(t, "to be told", changed, r.at, faultS+faultSlack)
 	for _, key := range []string{"lock:job", "lock:later"} {
@@ -202,20 +202,20 @@ func TestFaultForeignSignal(t *testing.T) {
 	t.Parallel()
 	s := faultServer(t)
 	holder, c := faultMet(t, s.URL(), nil), faultMet(t, s.URL(), nil)
-	good, bad := faultTake(t, holder.Mutex("good")), faultTake(t, holder.Mutex("bad"))
-	waitGood := faultLock(faultSoon(t), c.Mutex("good"))
+	good, bad := acquire(t, holder.Mutex("good")), acquire(t, holder.Mutex("bad"))
+	waitGood := faultLock(soon(t), c.Mutex("good"))
 	faultBlocked(t, s, 1)
 	s.Do(t, "SET", "lock-signal:bad", "foreign")
-	r := faultAwait(t, "the waiter for the bad one", faultLock(faultSoon(t), c.Mutex("bad")))
+	r := await(t, "the waiter for the bad one", faultLock(soon(t), c.Mutex("bad")))
 	faultIs(t, "Lock", r.err, lock.ErrWrongType)
 	faultBlocked(t, s, 1)
-	faultUnlock(t, good)
+	unlock(t, good)
 	released := time.Now()
 	lease, at := faultGot(t, waitGood)
 	faultTook(t, "the waiter for the good one", released, at, faultSlack)
-	faultUnlock(t, lease)
-	faultUnlock(t, bad)
-	if got := faultValue(t, s, "lock-signal:bad"); got != "foreign" {
+	unlock(t, lease)
+	unlock(t, bad)
+	if got := value(t, s, "lock-signal:bad"); got != "foreign" {
 		t.Errorf("the foreign key holds %q", got)
 	}
 }
@@ -233,20 +233,20 @@ func TestFaultNoBlocking(t *testing.T) {
 			events := newFaultEvents()
 			holder := faultMet(t, s.URL(), nil)
 			waiter := faultMet(t, s.URL(), &lock.Options{Hooks: events.hooks()})
-			lease := faultTake(t, holder.Mutex("job"))
-			wait := faultLock(faultSoon(t), waiter.Mutex("job"))
-			faultAwait(t, "Degraded", events.degraded)
-			faultUnlock(t, lease)
+			lease := acquire(t, holder.Mutex("job"))
+			wait := faultLock(soon(t), waiter.Mutex("job"))
+			await(t, "Degraded", events.degraded)
+			unlock(t, lease)
 			released := time.Now()
 			got, at := faultGot(t, wait)
 			t.Logf("acquired %v after the release", faultTook(t, "the look", released, at, faultS+faultSlack))
-			faultUnlock(t, got)
+			unlock(t, got)
 
 			s.Do(t, "SET", "lock:job", "dead", "PX", 300) // it expires: the timer tells
 			expires := time.Now().Add(300 * time.Millisecond)
-			got, at = faultGot(t, faultLock(faultSoon(t), waiter.Mutex("job")))
+			got, at = faultGot(t, faultLock(soon(t), waiter.Mutex("job")))
 			t.Logf("acquired %v after the expiry", faultTook(t, "the timer", expires, at, faultSlack))
-			faultUnlock(t, got)
+			unlock(t, got)
 			if n := len(events.degraded); n != 0 {
 				t.Errorf("Degraded %d times more", n)
 			}
@@ -261,7 +261,7 @@ func TestFaultPasswordChanged(t *testing.T) {
 	s := redistest.Start(t)
 	events := newFaultEvents()
 	c := faultMet(t, s.URL(), &lock.Options{TTL: 1200 * time.Millisecond, Hooks: events.hooks()})
-	lease := faultTake(t, c.Mutex("job"))
+	lease := acquire(t, c.Mutex("job"))
 	events.renewedNow(t)
 	admin := s.Dial(t)
 	if _, err := admin.Do("CONFIG", "SET", "requirepass", "n3w"); err != nil {
@@ -270,7 +270,7 @@ func TestFaultPasswordChanged(t *testing.T) {
 	if _, err := admin.Do("CLIENT", "KILL", "TYPE", "normal"); err != nil {
 		t.Fatal(err)
 	}
-	lost := faultAwait(t, "Lost", events.lost)
+	lost := await(t, "Lost", events.lost)
 	faultIs(t, "Lost", lost.Err, lock.ErrLost)
 	if !strings.Contains(lost.Err.Error(), "NOAUTH") {
 		t.Errorf("Lost: %v: does not say NOAUTH", lost.Err)
@@ -278,5 +278,5 @@ func TestFaultPasswordChanged(t *testing.T) {
 	if late := time.Since(lease.Deadline()); late > faultSlack {
 		t.Errorf("told %v after the deadline", late)
 	}
-	faultIs(t, "Unlock", lease.Unlock(faultSoon(t)), lock.ErrNotHeld, lock.ErrLost)
+	faultIs(t, "Unlock", lease.Unlock(soon(t)), lock.ErrNotHeld, lock.ErrLost)
 }

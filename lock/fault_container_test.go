@@ -31,9 +31,9 @@ func newFaultContainer(t *testing.T, ttl time.Duration, conf ...string) *faultCo
 		conn.Close()
 	}
 	c.faultJob = &faultJob{holder: newFaultEvents(), waiter: newFaultEvents()}
-	c.lease = faultTake(t, c.open(t, ttl, c.holder).Mutex("job"))
-	c.wait = faultLock(faultSoon(t), c.open(t, ttl, c.waiter).Mutex("job"))
-	faultAwait(t, "Waiting", c.waiter.waiting)
+	c.lease = acquire(t, c.open(t, ttl, c.holder).Mutex("job"))
+	c.wait = faultLock(soon(t), c.open(t, ttl, c.waiter).Mutex("job"))
+	await(t, "Waiting", c.waiter.waiting)
 	c.holder.renewedNow(t) // all connections are there
 	return c
 }
@@ -83,7 +83,7 @@ func TestFaultContainerBack(t *testing.T) {
 			c := newFaultContainer(t, 6*time.Second, cut.conf...)
 			began := time.Now()
 			cut.off(c.server, t)
-			faultAwait(t, "a renewal fails", c.holder.failed)
+			await(t, "a renewal fails", c.holder.failed)
 			cut.on(c.server, t)
 			t.Logf("away for %v", time.Since(began))
 			c.goesOn(t, c.server)
@@ -103,7 +103,7 @@ func TestFaultContainerAwayTooLong(t *testing.T) {
 			ctx, cancel := c.lease.Context(context.Background())
 			defer cancel()
 			cut.off(c.server, t)
-			faultAwait(t, "the context's end", ctx.Done())
+			await(t, "the context's end", ctx.Done())
 			told := time.Now()
 			faultTook(t, "to be told after the deadline", c.lease.Deadline(), told, faultSlack)
 			faultIs(t, "cause", context.Cause(ctx), lock.ErrLost, renewal.ErrExpired)
@@ -117,8 +117,8 @@ func TestFaultContainerAwayTooLong(t *testing.T) {
 			if next.Fence() <= c.lease.Fence() {
 				t.Errorf("fences: %d, then %d", c.lease.Fence(), next.Fence())
 			}
-			faultIs(t, "Unlock", c.lease.Unlock(faultSoon(t)), lock.ErrNotHeld, lock.ErrLost)
-			faultUnlock(t, next)
+			faultIs(t, "Unlock", c.lease.Unlock(soon(t)), lock.ErrNotHeld, lock.ErrLost)
+			unlock(t, next)
 		})
 	}
 }
@@ -131,7 +131,7 @@ func TestFaultContainerEmpty(t *testing.T) {
 	c := newFaultContainer(t, ttl)
 	c.server.Restart(t)
 	up := time.Now()
-	lost := faultAwait(t, "Lost", c.holder.lost)
+	lost := await(t, "Lost", c.holder.lost)
 	t.Logf("told after %v", faultTook(t, "to be told", up, time.Now(), ttl/3+ttl/6+faultSlack))
 	faultIs(t, "Lost", lost.Err, lock.ErrLost, renewal.ErrNotOwner)
 	next, at := faultGot(t, c.wait)
@@ -139,5 +139,5 @@ func TestFaultContainerEmpty(t *testing.T) {
 	if next.Fence() <= c.lease.Fence() {
 		t.Errorf("fences: %d, after the restart %d", c.lease.Fence(), next.Fence())
 	}
-	faultUnlock(t, next)
+	unlock(t, next)
 }

@@ -72,7 +72,7 @@ func (d *faultDeaths) round(t *testing.T, round int, before, after func(*faultpr
 	leases := make([]*lock.Lease, n)
 	for i := range n {
 		victims[i] = faultMet(t, p.URL(), &lock.Options{TTL: ttl})
-		leases[i] = faultTake(t, d.holder.Mutex(fmt.Sprintf("job-%d-%d", round, i)))
+		leases[i] = acquire(t, d.holder.Mutex(fmt.Sprintf("job-%d-%d", round, i)))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -83,19 +83,19 @@ func (d *faultDeaths) round(t *testing.T, round int, before, after func(*faultpr
 	faultBlocked(t, d.server, n)
 	before(p)
 	for _, lease := range leases {
-		waits = append(waits, faultLock(faultSoon(t), d.survivor.Mutex(lease.Name())))
+		waits = append(waits, faultLock(soon(t), d.survivor.Mutex(lease.Name())))
 	}
 	redistest.Until(t, "the survivor waits", func() bool { return d.survivor.Stats().Waiting == n })
 	var released []time.Time
 	for _, lease := range leases {
-		faultUnlock(t, lease)
+		unlock(t, lease)
 		released = append(released, time.Now())
 	}
 	after(p)
 	d.survives(t, waits, released, ttl+faultS+faultR)
 	cancel()
 	for _, wait := range dead {
-		if r := faultAwait(t, "a dead one", wait); r.lease != nil {
+		if r := await(t, "a dead one", wait); r.lease != nil {
 			t.Errorf("a dead one has got %s", r.lease.Name())
 		}
 	}
@@ -115,6 +115,6 @@ func (d *faultDeaths) survives(
 		if gap := faultTook(t, "the survivor", released[i], at, limit); gap > 20*time.Millisecond {
 			d.gaps = append(d.gaps, gap)
 		}
-		faultUnlock(t, lease)
+		unlock(t, lease)
 	}
 }

@@ -20,15 +20,15 @@ func TestFaultEvicted(t *testing.T) {
 	s := faultServer(t, "maxmemory-policy volatile-random")
 	events := newFaultEvents()
 	holder := faultOpen(t, s.URL(), &lock.Options{TTL: ttl, Hooks: events.hooks()})
-	lease := faultTake(t, holder.Mutex("job"))
+	lease := acquire(t, holder.Mutex("job"))
 	events.renewedNow(t)
 	s.Do(t, "CONFIG", "SET", "maxmemory", "1")
-	redistest.Until(t, "it is evicted", func() bool { return faultValue(t, s, "lock:job") == "" })
+	redistest.Until(t, "it is evicted", func() bool { return value(t, s, "lock:job") == "" })
 	evicted := time.Now()
-	lost := faultAwait(t, "Lost", events.lost)
+	lost := await(t, "Lost", events.lost)
 	t.Logf("told after %v", faultTook(t, "to be told", evicted, time.Now(), ttl/3+ttl/6+faultSlack))
 	faultIs(t, "Lost", lost.Err, lock.ErrLost, renewal.ErrNotOwner)
-	faultIs(t, "Unlock", lease.Unlock(faultSoon(t)), lock.ErrNotHeld, lock.ErrLost)
+	faultIs(t, "Unlock", lease.Unlock(soon(t)), lock.ErrNotHeld, lock.ErrLost)
 }
 
 // Row 30: a client is closed while it waits and holds, at any moment. Who waits is told so at once, a
@@ -39,16 +39,16 @@ func TestFaultClosed(t *testing.T) {
 	const rounds, waiters = 20, 10
 	s := faultServer(t)
 	other := faultMet(t, s.URL(), nil)
-	busy := faultTake(t, other.Mutex("busy"))
+	busy := acquire(t, other.Mutex("busy"))
 	var ended []time.Duration
 	for round := range rounds {
 		c := faultMet(t, s.URL(), &lock.Options{Margin: 20 * time.Millisecond})
-		held := faultTake(t, c.Mutex("held"))
+		held := acquire(t, c.Mutex("held"))
 		var waits []<-chan faultResult
 		for range waiters {
 			waits = append(waits, faultLock(context.Background(), c.Mutex("busy")))
 		}
-		next := faultLock(faultSoon(t), other.Mutex("held"))
+		next := faultLock(soon(t), other.Mutex("held"))
 		faultPause(time.Duration(round) * time.Millisecond)
 		began := time.Now()
 		var closes sync.WaitGroup
@@ -60,7 +60,7 @@ func TestFaultClosed(t *testing.T) {
 			})
 		}
 		for _, wait := range waits {
-			r := faultAwait(t, "a waiter", wait)
+			r := await(t, "a waiter", wait)
 			if r.lease != nil || !errors.Is(r.err, lock.ErrClosed) {
 				t.Errorf("a waiter got %v, %v", r.lease, r.err)
 			}
@@ -71,7 +71,7 @@ func TestFaultClosed(t *testing.T) {
 		if held.Valid() {
 			t.Error("valid when another had acquired")
 		}
-		faultUnlock(t, lease)
+		unlock(t, lease)
 		closes.Wait()
 		if n := c.Stats().Connections; n != 0 {
 			t.Errorf("%d connections are left", n)
@@ -82,7 +82,7 @@ func TestFaultClosed(t *testing.T) {
 	if limit := 50*time.Millisecond + faultSlack; most > limit {
 		t.Errorf("a waiter was told after %v, want at most %v", most, limit)
 	}
-	faultUnlock(t, busy)
+	unlock(t, busy)
 }
 
 // Row 32: the function that Do runs panics, or ends its goroutine. The lock is free, and who waits has it
@@ -113,8 +113,8 @@ func TestFaultPanics(t *testing.T) {
 			holder, waiter := faultMet(t, s.URL(), nil), faultMet(t, s.URL(), nil)
 			var wait <-chan faultResult
 			c.run(func() {
-				_ = holder.Do(faultSoon(t), "job", func(context.Context) error {
-					wait = faultLock(faultSoon(t), waiter.Mutex("job"))
+				_ = holder.Do(soon(t), "job", func(context.Context) error {
+					wait = faultLock(soon(t), waiter.Mutex("job"))
 					faultBlocked(t, s, 1)
 					if c.name == "goexit" {
 						runtime.Goexit()
@@ -125,7 +125,7 @@ func TestFaultPanics(t *testing.T) {
 			ended := time.Now()
 			lease, at := faultGot(t, wait)
 			t.Logf("handed over after %v", faultTook(t, "the handover", ended, at, faultSlack))
-			faultUnlock(t, lease)
+			unlock(t, lease)
 		})
 	}
 }

@@ -35,10 +35,10 @@ func TestFaultHolderKilled(t *testing.T) {
 	c := faultOpen(t, s.URL(), &lock.Options{Hooks: events.hooks()})
 	var waits []<-chan faultResult
 	for _, name := range names {
-		waits = append(waits, faultLock(faultSoon(t), c.Mutex(name)))
+		waits = append(waits, faultLock(soon(t), c.Mutex(name)))
 	}
 	for range n {
-		faultAwait(t, "Waiting", events.waiting)
+		await(t, "Waiting", events.waiting)
 	}
 	for _, holder := range holders {
 		holder.kill()
@@ -61,7 +61,7 @@ func TestFaultHolderKilled(t *testing.T) {
 		}
 	}
 	for _, lease := range leases {
-		faultUnlock(t, lease)
+		unlock(t, lease)
 	}
 	slices.Sort(late)
 	if len(late) < least {

@@ -22,23 +22,23 @@ func TestFaultLateRenewalDoesNotCutAnExtend(t *testing.T) {
 		TTL:   900 * time.Millisecond,
 		Hooks: lock.Hooks{Renewed: func(i lock.RenewedInfo) { renewed <- i }},
 	})
-	lease := faultTake(t, c.Mutex("job"))
+	lease := acquire(t, c.Mutex("job"))
 	s.Do(t, "PEXPIRE", "lock:job", 3_600_000)
-	faultAwait(t, "the renewal that sees it", renewed)
+	await(t, "the renewal that sees it", renewed)
 	late := p.Catch(faultproxy.HoldRequest, scripts.Extend.SHA1)
-	faultAwait(t, "the renewal that is late", late.Done())
-	if err := lease.Extend(faultSoon(t), time.Minute); err != nil {
+	await(t, "the renewal that is late", late.Done())
+	if err := lease.Extend(soon(t), time.Minute); err != nil {
 		t.Fatalf("Extend: %v", err)
 	}
 	late.Release()
-	faultAwait(t, "the late renewal", renewed)
+	await(t, "the late renewal", renewed)
 	if left := s.Do(t, "PTTL", "lock:job").(int64); left < 50_000 {
 		t.Errorf("the key has %d ms left, and the lease is valid until %v", left, lease.Deadline())
 	}
-	if err := lease.Extend(faultSoon(t), 2*time.Hour); !errors.Is(err, lock.ErrInvalid) {
+	if err := lease.Extend(soon(t), 2*time.Hour); !errors.Is(err, lock.ErrInvalid) {
 		t.Errorf("an Extend that a late renewal could cut: %v", err)
 	}
-	faultUnlock(t, lease)
+	unlock(t, lease)
 }
 
 // A key that became something else ends the lease at the next renewal, not when its time is up.
@@ -47,14 +47,14 @@ func TestFaultKeyBecomesSomethingElse(t *testing.T) {
 	s := faultServer(t)
 	c := faultMet(t, s.URL(), &lock.Options{TTL: 900 * time.Millisecond})
 	for what, learn := range map[string]func(*lock.Lease){
-		"renewal": func(lease *lock.Lease) { faultAwait(t, "the loss", lease.Done()) },
+		"renewal": func(lease *lock.Lease) { await(t, "the loss", lease.Done()) },
 		"Extend": func(lease *lock.Lease) {
-			if err := lease.Extend(faultSoon(t), time.Minute); !errors.Is(err, lock.ErrLost) {
+			if err := lease.Extend(soon(t), time.Minute); !errors.Is(err, lock.ErrLost) {
 				t.Errorf("Extend: %v", err)
 			}
 		},
 	} {
-		lease := faultTake(t, c.Mutex(what))
+		lease := acquire(t, c.Mutex(what))
 		s.Do(t, "DEL", "lock:"+what)
 		s.Do(t, "SADD", "lock:"+what, "x")
 		learn(lease)
@@ -76,13 +76,13 @@ func TestFaultTryLockGrantedTooLate(t *testing.T) {
 	late := p.Catch(faultproxy.HoldReply, scripts.Acquire.SHA1)
 	done := make(chan error, 1)
 	go func() {
-		_, err := c.Mutex("job").TryLock(faultSoon(t))
+		_, err := c.Mutex("job").TryLock(soon(t))
 		done <- err
 	}()
-	faultAwait(t, "the reply", late.Done())
+	await(t, "the reply", late.Done())
 	faultPause(300 * time.Millisecond)
 	late.Release()
-	if err := faultAwait(t, "TryLock", done); err == nil || errors.Is(err, lock.ErrHeld) {
+	if err := await(t, "TryLock", done); err == nil || errors.Is(err, lock.ErrHeld) {
 		t.Errorf("TryLock: %v", err)
 	}
 }
@@ -93,19 +93,19 @@ func TestFaultUnlockBesideClose(t *testing.T) {
 	s := faultServer(t)
 	p := faultProxy(t, s)
 	c := faultMet(t, p.URL(), nil)
-	lease := faultTake(t, c.Mutex("job"))
+	lease := acquire(t, c.Mutex("job"))
 	slow := p.Catch(faultproxy.HoldRequest, scripts.Release.SHA1)
 	unlocked, closed := make(chan error, 1), make(chan error, 1)
 	go func() { unlocked <- lease.Unlock(context.Background()) }()
-	faultAwait(t, "the release", slow.Done())
+	await(t, "the release", slow.Done())
 	go func() { closed <- c.Close() }()
-	faultAwait(t, "Close to begin", c.Closing())
+	await(t, "Close to begin", c.Closing())
 	faultPause(100 * time.Millisecond) // Close would have cut the release off by now
 	slow.Release()
-	if err := faultAwait(t, "Unlock", unlocked); err != nil {
+	if err := await(t, "Unlock", unlocked); err != nil {
 		t.Errorf("Unlock beside Close: %v", err)
 	}
-	faultAwait(t, "Close", closed)
+	await(t, "Close", closed)
 	if n := s.Do(t, "EXISTS", "lock:job"); n != int64(0) {
 		t.Error("the lock is held after Unlock and Close")
 	}
@@ -121,12 +121,12 @@ func TestFaultUnlockInLostHook(t *testing.T) {
 		Hooks: lock.Hooks{Lost: func(lock.LostInfo) { told <- (<-leases).Unlock(context.Background()) }},
 	})
 	for range 20 {
-		lease := must(c.Mutex("job").Lock(faultSoon(t)))(t)
+		lease := must(c.Mutex("job").Lock(soon(t)))(t)
 		leases <- lease
 		for lease.Valid() { // its timer and Unlock notice at the same time
 		}
 		_ = lease.Unlock(context.Background())
-		if err := faultAwait(t, "the hook", told); !errors.Is(err, lock.ErrLost) {
+		if err := await(t, "the hook", told); !errors.Is(err, lock.ErrLost) {
 			t.Errorf("Unlock in the hook: %v", err)
 		}
 	}

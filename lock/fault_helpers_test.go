@@ -85,34 +85,10 @@ func faultOpen(t testing.TB, url string, o *lock.Options) *lock.Client {
 func faultMet(t testing.TB, url string, o *lock.Options) *lock.Client {
 	t.Helper()
 	c := faultOpen(t, url, o)
-	if _, err := c.Owner(faultSoon(t), "nothing"); !errors.Is(err, lock.ErrNotHeld) {
+	if _, err := c.Owner(soon(t), "nothing"); !errors.Is(err, lock.ErrNotHeld) {
 		t.Fatalf("first contact: %v", err)
 	}
 	return c
-}
-
-// faultSoon returns a context that ends long after everything should have happened.
-func faultSoon(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// faultTake takes a lock that must be free, without waiting.
-func faultTake(t testing.TB, m *lock.Mutex) *lock.Lease {
-	t.Helper()
-	lease, err := m.TryLock(faultSoon(t))
-	if err != nil {
-		t.Fatalf("TryLock %s: %v", m.Name(), err)
-	}
-	return lease
-}
-
-func faultUnlock(t testing.TB, lease *lock.Lease) {
-	t.Helper()
-	if err := lease.Unlock(faultSoon(t)); err != nil {
-		t.Errorf("Unlock %s: %v", lease.Name(), err)
-	}
 }
 
 // A faultResult is what a Lock in the background came to, and when.
@@ -135,23 +111,11 @@ func faultLock(ctx context.Context, m *lock.Mutex) <-chan faultResult {
 // faultGot returns the lease that a Lock in the background gets, and when.
 func faultGot(t testing.TB, from <-chan faultResult) (*lock.Lease, time.Time) {
 	t.Helper()
-	r := faultAwait(t, "the lock", from)
+	r := await(t, "the lock", from)
 	if r.err != nil {
 		t.Fatalf("Lock: %v", r.err)
 	}
 	return r.lease, r.at
-}
-
-// faultAwait returns what comes from a channel, soon.
-func faultAwait[T any](t testing.TB, what string, from <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-from:
-		return v
-	case <-time.After(20 * time.Second):
-		t.Fatalf("%s: nothing came", what)
-		panic("not reached")
-	}
 }
 
 // faultPause lets a time pass that is the fault itself.
@@ -216,17 +180,7 @@ func (e *faultEvents) renewedNow(t testing.TB) lock.RenewedInfo {
 	for len(e.renewed) > 0 {
 		<-e.renewed
 	}
-	return faultAwait(t, "a renewal", e.renewed)
-}
-
-// faultValue returns what a string key holds: "" for nothing.
-func faultValue(t testing.TB, s *redistest.Server, key string) string {
-	t.Helper()
-	value, err := redis.String(s.Do(t, "GET", key), nil)
-	if err != nil && !errors.Is(err, redis.ErrNil) {
-		t.Fatalf("GET %s: %v", key, err)
-	}
-	return value
+	return await(t, "a renewal", e.renewed)
 }
 
 // faultBlocked waits until n connections block.

@@ -35,7 +35,7 @@ func TestFaultHolderStopped(t *testing.T) {
 	holder.stop(t)
 
 	c := faultOpen(t, s.URL(), nil)
-	lease, _ := faultGot(t, faultLock(faultSoon(t), c.Mutex("job")))
+	lease, _ := faultGot(t, faultLock(soon(t), c.Mutex("job")))
 	resumed := time.Now()
 	holder.resume(t)
 	said := strings.Fields(holder.says(t, "invalid"))
@@ -49,13 +49,13 @@ func TestFaultHolderStopped(t *testing.T) {
 	if said := holder.says(t, "unlocked"); !strings.HasPrefix(said, "true true ") {
 		t.Errorf("Unlock is ErrNotHeld, is ErrLost: %s", said)
 	}
-	if got := faultValue(t, s, "lock:job"); got != lease.ID() {
+	if got := value(t, s, "lock:job"); got != lease.ID() {
 		t.Errorf("the lock holds %q, want %q", got, lease.ID())
 	}
 	if stale >= lease.Fence() {
 		t.Errorf("fences: the stale one %d, the new one %d", stale, lease.Fence())
 	}
-	faultUnlock(t, lease)
+	unlock(t, lease)
 }
 
 // Rows 3 and 6: a holder is cut off. It is told before anybody else acquires, with the last error.
@@ -111,11 +111,11 @@ func faultTestPartition(t *testing.T, cutOff func(*faultproxy.Proxy), why error)
 		holder := faultMet(t, p.URL(), options)
 		for i := range each {
 			name := fmt.Sprintf("job-%d-%d", h, i)
-			lease := faultTake(t, holder.Mutex(name))
+			lease := acquire(t, holder.Mutex(name))
 			mu.Lock()
 			leases[name] = lease
 			mu.Unlock()
-			waits[name] = faultLock(faultSoon(t), other.Mutex(name))
+			waits[name] = faultLock(soon(t), other.Mutex(name))
 		}
 	}
 	for _, p := range proxies {
@@ -148,7 +148,7 @@ func TestFaultKeyTakenAway(t *testing.T) {
 	}{
 		{"deleted", func(t *testing.T, s *redistest.Server, _ *lock.Client) { s.Do(t, "DEL", "lock:job") }, ""},
 		{"reset", func(t *testing.T, _ *redistest.Server, operator *lock.Client) {
-			if was, held, err := operator.Reset(faultSoon(t), "job"); !held || err != nil || was.Label == "" {
+			if was, held, err := operator.Reset(soon(t), "job"); !held || err != nil || was.Label == "" {
 				t.Errorf("Reset: %v, %v, %v", was, held, err)
 			}
 		}, ""},
@@ -161,19 +161,19 @@ func TestFaultKeyTakenAway(t *testing.T) {
 			s := faultServer(t)
 			events := newFaultEvents()
 			holder := faultOpen(t, s.URL(), &lock.Options{TTL: ttl, Hooks: events.hooks()})
-			lease := faultTake(t, holder.Mutex("job"))
+			lease := acquire(t, holder.Mutex("job"))
 			ctx, cancel := lease.Context(context.Background())
 			defer cancel()
 			events.renewedNow(t) // there is a connection
 			operator := faultMet(t, s.URL(), nil)
 			began := time.Now()
 			c.take(t, s, operator)
-			faultAwait(t, "the context's end", ctx.Done())
+			await(t, "the context's end", ctx.Done())
 			took := faultTook(t, "to be told", began, time.Now(), ttl/3+ttl/6+faultSlack)
 			t.Logf("told after %v", took)
 			faultIs(t, "cause", context.Cause(ctx), lock.ErrLost, renewal.ErrNotOwner)
-			faultIs(t, "Unlock", lease.Unlock(faultSoon(t)), lock.ErrNotHeld, lock.ErrLost)
-			if got := faultValue(t, s, "lock:job"); got != c.after {
+			faultIs(t, "Unlock", lease.Unlock(soon(t)), lock.ErrNotHeld, lock.ErrLost)
+			if got := value(t, s, "lock:job"); got != c.after {
 				t.Errorf("the lock holds %q, want %q", got, c.after)
 			}
 		})

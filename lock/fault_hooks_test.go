@@ -29,21 +29,21 @@ func TestFaultSlowLostHook(t *testing.T) {
 	var keys []any
 	for i := range n {
 		name := fmt.Sprint("job-", i)
-		ctx, cancel := faultTake(t, c.Mutex(name)).Context(context.Background())
+		ctx, cancel := acquire(t, c.Mutex(name)).Context(context.Background())
 		defer cancel()
 		jobs, keys = append(jobs, ctx), append(keys, "lock:"+name)
 	}
 	for range n {
-		faultAwait(t, "a renewal", events.renewed) // from here on they are renewed together
+		await(t, "a renewal", events.renewed) // from here on they are renewed together
 	}
 	s.Do(t, "DEL", keys...)
-	faultAwait(t, "the first Lost", told)
+	await(t, "the first Lost", told)
 	for _, ctx := range jobs {
-		faultAwait(t, "the end of a job", ctx.Done())
+		await(t, "the end of a job", ctx.Done())
 		faultIs(t, "cause", context.Cause(ctx), lock.ErrLost)
 	}
 	release()
 	for range n - 1 {
-		faultAwait(t, "another Lost", told)
+		await(t, "another Lost", told)
 	}
 }

@@ -50,8 +50,8 @@ func TestFaultPeerKilledWhileHolding(t *testing.T) {
 			python.says(t, "locked")
 		}
 		client := faultMet(t, s.URL(), nil)
-		expires := faultLock(faultSoon(t), client.Mutex("expires"))
-		stays := faultLock(faultSoon(t), client.Mutex("stays"))
+		expires := faultLock(soon(t), client.Mutex("expires"))
+		stays := faultLock(soon(t), client.Mutex("stays"))
 		python.kill()
 		at := faultExpiries(t, s, []string{"expires"})[0]
 		lease, got := faultGot(t, expires)
@@ -61,14 +61,14 @@ func TestFaultPeerKilledWhileHolding(t *testing.T) {
 				t.Errorf("acquired %v before the expiry", at.Sub(got))
 			}
 		}
-		faultUnlock(t, lease)
-		if _, held, err := client.Reset(faultSoon(t), "stays"); !held || err != nil {
+		unlock(t, lease)
+		if _, held, err := client.Reset(soon(t), "stays"); !held || err != nil {
 			t.Errorf("Reset: %v, %v", held, err)
 		}
 		reset := time.Now()
 		lease, got = faultGot(t, stays)
 		faultTook(t, "the handover after Reset", reset, got, faultSlack)
-		faultUnlock(t, lease)
+		unlock(t, lease)
 	})
 }
 
@@ -78,20 +78,20 @@ func TestFaultPeerDiesWithTheSignal(t *testing.T) {
 	faultWithPeers(t, func(t *testing.T, s *redistest.Server, start func() *faultProcess) {
 		holder, waiter := faultMet(t, s.URL(), nil), faultMet(t, s.URL(), nil)
 		for _, expire := range []string{"20", "-"} {
-			lease := faultTake(t, holder.Mutex("job"))
+			lease := acquire(t, holder.Mutex("job"))
 			python := start()
 			python.tell(t, "wait job %s", expire)
 			python.says(t, "waiting")
 			faultBlocked(t, s, 1)
 			python.stop(t) // the first in line, and it will not answer
-			wait := faultLock(faultSoon(t), waiter.Mutex("job"))
+			wait := faultLock(soon(t), waiter.Mutex("job"))
 			faultBlocked(t, s, 2)
-			faultUnlock(t, lease)
+			unlock(t, lease)
 			released := time.Now()
 			python.kill()
 			next, at := faultGot(t, wait)
 			t.Logf("free while waited for: %v", faultTook(t, "the waiter", released, at, faultS+faultR))
-			faultUnlock(t, next)
+			unlock(t, next)
 		}
 	})
 }
@@ -102,22 +102,22 @@ func TestFaultPeerKilledAfterTheSignal(t *testing.T) {
 	python, env := redistest.RedisPy(t)
 	s := faultServer(t)
 	holder, waiter := faultMet(t, s.URL(), nil), faultMet(t, s.URL(), nil)
-	lease := faultTake(t, holder.Mutex("job"))
+	lease := acquire(t, holder.Mutex("job"))
 	cmd := exec.Command(python, filepath.Join("testdata", "wirepeer.py"), s.URL())
 	cmd.Env = env
 	peer := faultRun(t, cmd)
 	peer.tell(t, "hear job")
 	peer.says(t, "hearing")
 	faultBlocked(t, s, 1)
-	wait := faultLock(faultSoon(t), waiter.Mutex("job"))
+	wait := faultLock(soon(t), waiter.Mutex("job"))
 	faultBlocked(t, s, 2)
-	faultUnlock(t, lease)
+	unlock(t, lease)
 	released := time.Now()
 	peer.says(t, "heard")
 	peer.kill()
 	next, at := faultGot(t, wait)
 	t.Logf("free while waited for: %v", faultTook(t, "the waiter", released, at, faultS+faultSlack))
-	faultUnlock(t, next)
+	unlock(t, next)
 }
 
 // Row 1, the other way: our process that holds is killed. A Python that waits acquires within its own
@@ -134,15 +134,15 @@ func TestFaultPeerWaitsForAKilledHolder(t *testing.T) {
 		faultBlocked(t, s, 1)
 		events := newFaultEvents()
 		client := faultMet(t, s.URL(), &lock.Options{Hooks: events.hooks()})
-		wait := faultLock(faultSoon(t), client.Mutex("job"))
-		faultAwait(t, "Waiting", events.waiting)
+		wait := faultLock(soon(t), client.Mutex("job"))
+		await(t, "Waiting", events.waiting)
 		holder.kill()
 		lease, _ := faultGot(t, wait)
-		faultUnlock(t, lease)
+		unlock(t, lease)
 		released := time.Now()
 		id := python.says(t, "acquired")
 		t.Logf("woken after %v", faultTook(t, "the handover", released, time.Now(), faultSlack))
-		if got := faultValue(t, s, "lock:job"); got != id {
+		if got := value(t, s, "lock:job"); got != id {
 			t.Errorf("the lock holds %q, want %q", got, id)
 		}
 		python.tell(t, "unlock job")

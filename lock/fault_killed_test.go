@@ -41,14 +41,14 @@ func faultStruck(t *testing.T, strike os.Signal, after time.Duration) []time.Dur
 	victim := faultStart(t, s.URL())
 	var leases []*lock.Lease
 	for i := range n {
-		leases = append(leases, faultTake(t, holder.Mutex(fmt.Sprint("job-", i))))
+		leases = append(leases, acquire(t, holder.Mutex(fmt.Sprint("job-", i))))
 		victim.tell(t, "wait %v job-%d", ttl, i)
 		victim.says(t, "waiting")
 	}
 	faultBlocked(t, s, n)
 	var waits []<-chan faultResult
 	for _, lease := range leases {
-		waits = append(waits, faultLock(faultSoon(t), survivor.Mutex(lease.Name())))
+		waits = append(waits, faultLock(soon(t), survivor.Mutex(lease.Name())))
 	}
 	faultBlocked(t, s, n+1)
 	struck := make(chan error, 1)
@@ -58,17 +58,17 @@ func faultStruck(t *testing.T, strike os.Signal, after time.Duration) []time.Dur
 	}()
 	var released []time.Time
 	for _, lease := range leases {
-		faultUnlock(t, lease)
+		unlock(t, lease)
 		released = append(released, time.Now())
 	}
-	if err := faultAwait(t, "the signal", struck); err != nil {
+	if err := await(t, "the signal", struck); err != nil {
 		t.Fatal(err)
 	}
 	var gaps []time.Duration
 	for i, wait := range waits {
 		lease, at := faultGot(t, wait)
 		gaps = append(gaps, faultTook(t, "the survivor", released[i], at, ttl+faultS+faultR+faultSlack))
-		faultUnlock(t, lease)
+		unlock(t, lease)
 	}
 	victim.kill()
 	return gaps

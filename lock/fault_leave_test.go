@@ -30,22 +30,22 @@ func TestFaultCancelAroundSignal(t *testing.T) {
 	var left []time.Duration
 	for round := range rounds {
 		name := fmt.Sprint("job-", round) // none of them has an old signal
-		lease := faultTake(t, holder.Mutex(name))
+		lease := acquire(t, holder.Mutex(name))
 		ctx, cancel := context.WithCancel(context.Background())
 		blocks := faultBlocks(p, name)
 		wait := faultLock(ctx, waiter.Mutex(name))
-		faultAwait(t, "the waiter blocks", blocks.Done())
+		await(t, "the waiter blocks", blocks.Done())
 		heard := faultHears(t, other, admin, name)
 		_, cancelled := f.unlockAndCancel(t, lease, cancel)
-		if r := faultAwait(t, "the waiter", wait); r.err == nil {
+		if r := await(t, "the waiter", wait); r.err == nil {
 			got++
-			faultUnlock(t, r.lease)
+			unlock(t, r.lease)
 		} else if !errors.Is(r.err, context.Canceled) {
 			t.Fatalf("the waiter: %v", r.err)
 		} else {
 			left = append(left, faultTook(t, "to leave", cancelled, r.at, 50*time.Millisecond+faultSlack))
 		}
-		if err := faultAwait(t, "the signal", heard); err != nil {
+		if err := await(t, "the signal", heard); err != nil {
 			t.Fatalf("round %d: the signal was lost: %v", round, err)
 		}
 	}
@@ -77,30 +77,30 @@ func TestFaultCancelBeforeAcquire(t *testing.T) {
 	other, admin := s.Dial(t), s.Dial(t)
 	for round := range rounds {
 		name := fmt.Sprint("job-", round)
-		lease := faultTake(t, holder.Mutex(name))
+		lease := acquire(t, holder.Mutex(name))
 		ctx, cancel := context.WithCancel(context.Background())
 		blocks := faultBlocks(p, name)
 		wait := faultLock(ctx, waiter.Mutex(name))
-		faultAwait(t, "the waiter blocks", blocks.Done())
+		await(t, "the waiter blocks", blocks.Done())
 		heard := faultHears(t, other, admin, name)
 
 		busy := p.Catch(faultproxy.HoldReply, scripts.Owner.SHA1) // calls wait for this one
 		asked := make(chan error, 1)
 		go func() {
-			_, err := waiter.Owner(faultSoon(t), "nothing")
+			_, err := waiter.Owner(soon(t), "nothing")
 			asked <- err
 		}()
-		faultAwait(t, "the call that takes long", busy.Done())
+		await(t, "the call that takes long", busy.Done())
 		before := p.Bytes(faultproxy.ToClient)
-		faultUnlock(t, lease)
+		unlock(t, lease)
 		redistest.Until(t, "the signal has come", func() bool { return p.Bytes(faultproxy.ToClient) > before })
 		faultPause(time.Millisecond) // now its acquire stands in line
 		cancel()
-		r := faultAwait(t, "the waiter", wait)
+		r := await(t, "the waiter", wait)
 		faultIs(t, "Lock", r.err, context.Canceled)
 		busy.Release()
-		faultIs(t, "Owner", faultAwait(t, "the call that takes long", asked), lock.ErrNotHeld)
-		if err := faultAwait(t, "the signal", heard); err != nil {
+		faultIs(t, "Owner", await(t, "the call that takes long", asked), lock.ErrNotHeld)
+		if err := await(t, "the signal", heard); err != nil {
 			t.Fatalf("round %d: the signal was lost: %v", round, err)
 		}
 	}
@@ -126,23 +126,23 @@ func TestFaultCancelAmongWaiters(t *testing.T) {
 			slow := 0
 			for round := 0; round < rounds && slow <= slowMost; round++ {
 				name := fmt.Sprint("job-", round)
-				lease := faultTake(t, holder.Mutex(name))
+				lease := acquire(t, holder.Mutex(name))
 				ctx, cancel := context.WithCancel(context.Background())
 				blocks := faultBlocks(p, name)
 				leaves := faultLock(ctx, waiter.Mutex(name))
 				var stays <-chan faultResult
-				faultAwait(t, "it blocks", blocks.Done())
+				await(t, "it blocks", blocks.Done())
 				if same { // there it stands in line, which makes no noise
-					stays = faultLock(faultSoon(t), next.Mutex(name))
+					stays = faultLock(soon(t), next.Mutex(name))
 				} else {
 					blocks = faultBlocks(p, name)
-					stays = faultLock(faultSoon(t), next.Mutex(name))
-					faultAwait(t, "both block", blocks.Done())
+					stays = faultLock(soon(t), next.Mutex(name))
+					await(t, "both block", blocks.Done())
 				}
 				free, _ := f.unlockAndCancel(t, lease, cancel)
-				if r := faultAwait(t, "who leaves", leaves); r.err == nil {
+				if r := await(t, "who leaves", leaves); r.err == nil {
 					free = time.Now()
-					faultUnlock(t, r.lease)
+					unlock(t, r.lease)
 				}
 				got, at := faultGot(t, stays)
 				gap := faultTook(t, "who stays", free, at, faultS+faultR)
@@ -150,7 +150,7 @@ func TestFaultCancelAmongWaiters(t *testing.T) {
 					slow++
 				}
 				gaps = append(gaps, gap)
-				faultUnlock(t, got)
+				unlock(t, got)
 			}
 			median, most := faultSpread(gaps)
 			t.Logf("free while waited for: median %v, at most %v, %d over 150 ms", median, most, slow)
@@ -187,6 +187,6 @@ func (f *faultRounds) unlockAndCancel(t *testing.T, lease *lock.Lease, cancel fu
 	if offset < 0 {
 		faultPause(-offset)
 	}
-	faultUnlock(t, lease)
+	unlock(t, lease)
 	return time.Now(), <-done
 }

@@ -79,7 +79,7 @@ func (p *faultProcess) tell(t testing.TB, format string, args ...any) {
 // says waits until the process says something that begins with this word, and returns what follows.
 func (p *faultProcess) says(t testing.TB, word string) string {
 	t.Helper()
-	line := faultAwait(t, "the process says "+word, p.lines)
+	line := await(t, "the process says "+word, p.lines)
 	rest, ok := strings.CutPrefix(line, word)
 	if !ok {
 		t.Fatalf("the process says %q, want %s", line, word)
@@ -134,7 +134,7 @@ func (d *faultDummy) obey(command string, args []string) {
 	case "lock": // ttl, names
 		d.open(args[0], lock.Hooks{})
 		for _, name := range args[1:] {
-			d.leases = append(d.leases, faultTake(d.t, d.client.Mutex(name)))
+			d.leases = append(d.leases, acquire(d.t, d.client.Mutex(name)))
 		}
 		fmt.Println("locked", d.leases[0].Fence(), d.leases[0].ID())
 	case "wait": // ttl, name

@@ -50,11 +50,11 @@ func TestFaultReleaseReplyLost(t *testing.T) {
 			t.Parallel()
 			s := faultServer(t)
 			p := faultProxy(t, s)
-			lease := faultTake(t, faultMet(t, p.URL(), nil).Mutex("job"))
+			lease := acquire(t, faultMet(t, p.URL(), nil).Mutex("job"))
 			events := newFaultEvents()
 			other := faultOpen(t, s.URL(), &lock.Options{Hooks: events.hooks()})
-			next := faultLock(faultSoon(t), other.Mutex("job"))
-			faultAwait(t, "Waiting", events.waiting)
+			next := faultLock(soon(t), other.Mutex("job"))
+			await(t, "Waiting", events.waiting)
 			faultBlocked(t, s, 1)
 			c.fault(p)
 			began := time.Now()
@@ -65,7 +65,7 @@ func TestFaultReleaseReplyLost(t *testing.T) {
 			if !errors.Is(err, c.want) {
 				t.Errorf("Unlock: %v, want %v", err, c.want)
 			}
-			if gone := faultValue(t, s, "lock:job") != lease.ID(); gone != c.gone {
+			if gone := value(t, s, "lock:job") != lease.ID(); gone != c.gone {
 				t.Errorf("released when Unlock returned: %v, want %v", gone, c.gone)
 			}
 			p.Heal()
@@ -73,7 +73,7 @@ func TestFaultReleaseReplyLost(t *testing.T) {
 			again, at := faultGot(t, next)
 			t.Logf("Unlock took %v; the next one had the lock %v after the fault", took,
 				faultTook(t, "the background", healed, at, faultR+faultSlack))
-			faultUnlock(t, again)
+			unlock(t, again)
 			if same := lease.Unlock(context.Background()); same != err {
 				t.Errorf("the second Unlock: %v, the first %v", same, err)
 			}

@@ -29,29 +29,29 @@ func TestFaultRenewalReplyLate(t *testing.T) {
 	c := faultMet(t, p.URL(), &lock.Options{TTL: ttl, Hooks: events.hooks()})
 	p.Delay(faultproxy.ToClient, 150*time.Millisecond, "")
 	sent := p.Catch(faultproxy.Tell, scripts.Acquire.SHA1)
-	lease := faultTake(t, c.Mutex("job"))
+	lease := acquire(t, c.Mutex("job"))
 	if until, latest := lease.Deadline(), sent.At().Add(ttl-margin); until.After(latest) {
 		t.Errorf("acquire: the deadline counts from %v after the send", until.Sub(latest))
 	}
 
 	sent = p.Catch(faultproxy.Tell, scripts.Extend.SHA1)
-	until := faultAwait(t, "a renewal", events.renewed).Until
+	until := await(t, "a renewal", events.renewed).Until
 	if latest := sent.At().Add(ttl - margin); until.After(latest) {
 		t.Errorf("renewal: the deadline counts from %v after the send", until.Sub(latest))
 	}
 	p.Heal()
 	p.Catch(faultproxy.HoldReply, scripts.Extend.SHA1)
 	sent = p.Catch(faultproxy.Tell, scripts.Extend.SHA1)
-	failed := faultAwait(t, "a renewal fails", events.failed)
+	failed := await(t, "a renewal fails", events.failed)
 	if !failed.Until.Equal(until) {
 		t.Errorf("a renewal without a reply moved the deadline by %v", failed.Until.Sub(until))
 	}
-	again := faultAwait(t, "the repeat", events.renewed).Until
+	again := await(t, "the repeat", events.renewed).Until
 	if latest := sent.At().Add(ttl - margin); again.After(latest) || !again.After(until) {
 		t.Errorf("repeat: the deadline is %v after the latest and %v after the old one",
 			again.Sub(latest), again.Sub(until))
 	}
-	faultUnlock(t, lease)
+	unlock(t, lease)
 }
 
 // Row 5: connections are killed. Nothing is lost: there is another one within the attempt.
@@ -64,7 +64,7 @@ func TestFaultRenewalConnectionKilled(t *testing.T) {
 	for i := range clients {
 		label, events := fmt.Sprint("client-", i), newFaultEvents()
 		c := faultOpen(t, s.URL(), &lock.Options{Label: label, TTL: 2 * time.Second, Hooks: events.hooks()})
-		lease := faultTake(t, c.Mutex(label))
+		lease := acquire(t, c.Mutex(label))
 		conn := s.Dial(t)
 		all.Go(func() {
 			for range kills {
@@ -79,7 +79,7 @@ func TestFaultRenewalConnectionKilled(t *testing.T) {
 			if !lease.Valid() {
 				t.Errorf("%s: %v", label, lease.Err())
 			}
-			faultUnlock(t, lease)
+			unlock(t, lease)
 		})
 	}
 	all.Wait()
@@ -132,13 +132,13 @@ func TestFaultRenewalAgainstUnlock(t *testing.T) {
 	for i := range names {
 		all.Go(func() {
 			for range rounds {
-				lease, err := c.Mutex(fmt.Sprint("job-", i)).Lock(faultSoon(t))
+				lease, err := c.Mutex(fmt.Sprint("job-", i)).Lock(soon(t))
 				if err != nil {
 					t.Errorf("Lock: %v", err)
 					return
 				}
 				faultPause(15*time.Millisecond + rand.N(10*time.Millisecond)) // it is renewed at about 17
-				if err := lease.Unlock(faultSoon(t)); err != nil && !errors.Is(err, lock.ErrNotHeld) {
+				if err := lease.Unlock(soon(t)); err != nil && !errors.Is(err, lock.ErrNotHeld) {
 					t.Errorf("Unlock: %v", err)
 				}
 				tap.unlocked(lease.ID())

@@ -36,7 +36,7 @@ func TestFaultReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	other := faultTake(t, c.Mutex("other"))
+	other := acquire(t, c.Mutex("other"))
 	j := newFaultJob(t, s.URL(), 9*time.Second) // the lease must live through all of this
 	faultBlocked(t, s, 1)
 
@@ -45,17 +45,17 @@ func TestFaultReplica(t *testing.T) {
 	s.Do(t, "RENAME", "lock:job", "kept") // a replica that has not heard of the lock
 	s.Do(t, "CONFIG", "SET", "replica-read-only", "yes")
 
-	_, err = c.Mutex("new").TryLock(faultSoon(t))
+	_, err = c.Mutex("new").TryLock(soon(t))
 	faultHasCode(t, "TryLock", err, "READONLY")
 	before := dials.Load()
-	_, err = c.Mutex("new").TryLock(faultSoon(t))
+	_, err = c.Mutex("new").TryLock(soon(t))
 	faultHasCode(t, "TryLock", err, "READONLY")
 	if n := dials.Load() - before; n != 1 {
 		t.Errorf("the call after READONLY dialled %d times", n)
 	}
-	faultIs(t, "Unlock", other.Unlock(faultSoon(t)), lock.ErrUnknown)
-	faultAwait(t, "Reconnecting", j.waiter.reconnecting)
-	if err := faultAwait(t, "a renewal fails", j.holder.failed).Err; !redisconn.HasCode(err, "READONLY") {
+	faultIs(t, "Unlock", other.Unlock(soon(t)), lock.ErrUnknown)
+	await(t, "Reconnecting", j.waiter.reconnecting)
+	if err := await(t, "a renewal fails", j.holder.failed).Err; !redisconn.HasCode(err, "READONLY") {
 		t.Errorf("the renewal failed with %v", err)
 	}
 
@@ -67,7 +67,7 @@ func TestFaultReplica(t *testing.T) {
 	s.Do(t, "REPLICAOF", "NO", "ONE")
 	s.Do(t, "CONFIG", "SET", "replica-read-only", "yes")
 	j.goesOn(t, s)
-	redistest.Until(t, "the background releases", func() bool { return faultValue(t, s, "lock:other") == "" })
+	redistest.Until(t, "the background releases", func() bool { return value(t, s, "lock:other") == "" })
 }
 
 // Row 20, without sentinels: a failover to a replica that has the lock. The dialler finds the new
@@ -96,13 +96,13 @@ func TestFaultFailover(t *testing.T) {
 				return c
 			}
 			events := newFaultEvents()
-			lease := faultTake(t, open(events).Mutex("job"))
+			lease := acquire(t, open(events).Mutex("job"))
 			events.renewedNow(t)
 			if replicated {
 				host, port, _ := strings.Cut(first.Addr(), ":")
 				second.Do(t, "REPLICAOF", host, port)
 				redistest.Until(t, "the replica has the lock", func() bool {
-					return faultValue(t, second, "lock:job") == lease.ID()
+					return value(t, second, "lock:job") == lease.ID()
 				})
 				second.Do(t, "REPLICAOF", "NO", "ONE")
 			}
@@ -115,18 +115,18 @@ func TestFaultFailover(t *testing.T) {
 					t.Errorf("lost by the failover: %v", lease.Err())
 				}
 				// The calls' connection still goes to the old master: that is noticed now.
-				if err := lease.Unlock(faultSoon(t)); err != nil && !errors.Is(err, lock.ErrUnknown) {
+				if err := lease.Unlock(soon(t)); err != nil && !errors.Is(err, lock.ErrUnknown) {
 					t.Errorf("Unlock: %v", err)
 				}
-				redistest.Until(t, "it is released", func() bool { return faultValue(t, second, "lock:job") == "" })
+				redistest.Until(t, "it is released", func() bool { return value(t, second, "lock:job") == "" })
 				return
 			}
-			next := faultTake(t, open(newFaultEvents()).Mutex("job"))
-			faultIs(t, "Lost", faultAwait(t, "Lost", events.lost).Err, lock.ErrLost, renewal.ErrNotOwner)
+			next := acquire(t, open(newFaultEvents()).Mutex("job"))
+			faultIs(t, "Lost", await(t, "Lost", events.lost).Err, lock.ErrLost, renewal.ErrNotOwner)
 			if next.Fence() <= lease.Fence() {
 				t.Errorf("fences: %d, after the failover %d", lease.Fence(), next.Fence())
 			}
-			faultUnlock(t, next)
+			unlock(t, next)
 		})
 	}
 }
@@ -137,7 +137,7 @@ func TestFaultScriptFlush(t *testing.T) {
 	s := faultServer(t)
 	events := newFaultEvents()
 	c := faultMet(t, s.URL(), &lock.Options{TTL: 900 * time.Millisecond, Hooks: events.hooks()})
-	kept := faultTake(t, c.Mutex("kept"))
+	kept := acquire(t, c.Mutex("kept"))
 	stop := make(chan struct{})
 	flushes := 0
 	var all sync.WaitGroup
@@ -165,7 +165,7 @@ func TestFaultScriptFlush(t *testing.T) {
 	for i := range 4 {
 		jobs.Go(func() {
 			for range 50 {
-				err := c.Do(faultSoon(t), fmt.Sprint("job-", i%2), func(context.Context) error { return nil })
+				err := c.Do(soon(t), fmt.Sprint("job-", i%2), func(context.Context) error { return nil })
 				if err != nil {
 					t.Errorf("Do: %v", err)
 				}
@@ -182,7 +182,7 @@ func TestFaultScriptFlush(t *testing.T) {
 	if len(events.failed) > 0 || !kept.Valid() {
 		t.Errorf("%d renewals failed, the lease is valid: %v", len(events.failed), kept.Valid())
 	}
-	faultUnlock(t, kept)
+	unlock(t, kept)
 }
 
 // Row 26: the program has used up its own pool. Locks have their own connections.
@@ -205,15 +205,15 @@ func TestFaultPoolExhausted(t *testing.T) {
 		return c
 	}
 	events, waiting := newFaultEvents(), newFaultEvents()
-	lease := faultTake(t, open(events).Mutex("job"))
-	wait := faultLock(faultSoon(t), open(waiting).Mutex("job"))
-	faultAwait(t, "Waiting", waiting.waiting)
+	lease := acquire(t, open(events).Mutex("job"))
+	wait := faultLock(soon(t), open(waiting).Mutex("job"))
+	await(t, "Waiting", waiting.waiting)
 	began := time.Now()
 	for range 3 {
 		events.renewedNow(t)
 	}
 	t.Logf("3 renewals, one for each third of 2 s, took %v", time.Since(began))
-	faultUnlock(t, lease)
+	unlock(t, lease)
 	got, _ := faultGot(t, wait)
-	_ = got.Unlock(faultSoon(t))
+	_ = got.Unlock(soon(t))
 }

@@ -30,11 +30,11 @@ func TestFaultMisconf(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := faultMet(t, s.URL(), nil)
-	held := faultTake(t, client.Mutex("held"))
+	held := acquire(t, client.Mutex("held"))
 	faultSnapshot(t, s, "err")
 
 	began := time.Now()
-	_, err := client.Mutex("job").TryLock(faultSoon(t))
+	_, err := client.Mutex("job").TryLock(soon(t))
 	faultTook(t, "TryLock", began, time.Now(), faultSlack)
 	faultHasCode(t, "TryLock", err, "MISCONF")
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
@@ -42,8 +42,8 @@ func TestFaultMisconf(t *testing.T) {
 	_, err = client.Mutex("job").Lock(ctx)
 	faultIs(t, "Lock", err, context.DeadlineExceeded)
 	faultHasCode(t, "Lock", err, "MISCONF")
-	wait := faultLock(faultSoon(t), client.Mutex("job"))
-	faultIs(t, "Unlock", held.Unlock(faultSoon(t)), lock.ErrUnknown)
+	wait := faultLock(soon(t), client.Mutex("job"))
+	faultIs(t, "Unlock", held.Unlock(soon(t)), lock.ErrUnknown)
 
 	if err := os.Remove(inTheWay); err != nil {
 		t.Fatal(err)
@@ -52,8 +52,8 @@ func TestFaultMisconf(t *testing.T) {
 	good := time.Now()
 	lease, at := faultGot(t, wait)
 	faultTook(t, "Lock", good, at, faultS+faultSlack)
-	faultUnlock(t, lease)
-	redistest.Until(t, "the background releases", func() bool { return faultValue(t, s, "lock:held") == "" })
+	unlock(t, lease)
+	redistest.Until(t, "the background releases", func() bool { return value(t, s, "lock:held") == "" })
 }
 
 // faultSnapshot has the server make a snapshot, and waits until it has come to this end.
@@ -86,15 +86,15 @@ func TestFaultMasterDown(t *testing.T) {
 	c := faultMet(t, s.URL(), nil)
 	s.Do(t, "REPLICAOF", "127.0.0.1", "1") // nobody listens there
 	began := time.Now()
-	_, err := c.Mutex("job").TryLock(faultSoon(t))
+	_, err := c.Mutex("job").TryLock(soon(t))
 	faultTook(t, "TryLock", began, time.Now(), faultSlack)
 	faultHasCode(t, "TryLock", err, "MASTERDOWN")
-	wait := faultLock(faultSoon(t), c.Mutex("job"))
+	wait := faultLock(soon(t), c.Mutex("job"))
 	s.Do(t, "REPLICAOF", "NO", "ONE")
 	good := time.Now()
 	lease, at := faultGot(t, wait)
 	faultTook(t, "Lock", good, at, faultS+faultSlack)
-	faultUnlock(t, lease)
+	unlock(t, lease)
 }
 
 // Row 18: an operator unblocks who waits, by an error or by a timeout. They wait on.
@@ -145,7 +145,7 @@ func TestFaultManyWaiters(t *testing.T) {
 	holder := faultMet(t, s.URL(), nil)
 	events := newFaultEvents()
 	c := faultMet(t, s.URL(), &lock.Options{Label: "crowd", TTL: 6 * time.Second, Hooks: events.hooks()})
-	own := faultTake(t, c.Mutex("own"))
+	own := acquire(t, c.Mutex("own"))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var leases []*lock.Lease
@@ -153,8 +153,8 @@ func TestFaultManyWaiters(t *testing.T) {
 	var leave sync.WaitGroup
 	for i := range names {
 		name := fmt.Sprint("job-", i)
-		leases = append(leases, faultTake(t, holder.Mutex(name)))
-		stay = append(stay, faultLock(faultSoon(t), c.Mutex(name)))
+		leases = append(leases, acquire(t, holder.Mutex(name)))
+		stay = append(stay, faultLock(soon(t), c.Mutex(name)))
 		for range each - 1 {
 			leave.Go(func() {
 				if _, err := c.Mutex(name).Lock(ctx); !errors.Is(err, context.Canceled) {
@@ -173,18 +173,18 @@ func TestFaultManyWaiters(t *testing.T) {
 	leave.Wait()
 	t.Logf("%d waiters left within %v", names*(each-1), time.Since(began))
 	for _, lease := range leases {
-		faultUnlock(t, lease)
+		unlock(t, lease)
 	}
 	released := time.Now()
 	for _, wait := range stay {
 		lease, at := faultGot(t, wait)
 		faultTook(t, "the handover", released, at, faultS+faultSlack)
-		faultUnlock(t, lease)
+		unlock(t, lease)
 	}
 	if len(events.failed) > 0 || len(events.lost) > 0 || !own.Valid() {
 		t.Errorf("%d renewals failed meanwhile; the lease is valid: %v", len(events.failed), own.Valid())
 	}
-	faultUnlock(t, own)
+	unlock(t, own)
 }
 
 // Row 33: four processes for each processor take all of its time while holders are cut off. Their
@@ -209,7 +209,7 @@ func TestFaultStarved(t *testing.T) {
 	told := make([]time.Time, n)
 	var all sync.WaitGroup
 	for i := range n {
-		lease := faultTake(t, holder.Mutex(fmt.Sprint("job-", i)))
+		lease := acquire(t, holder.Mutex(fmt.Sprint("job-", i)))
 		leases = append(leases, lease)
 		all.Go(func() {
 			<-lease.Done()
@@ -221,7 +221,7 @@ func TestFaultStarved(t *testing.T) {
 	acquired := make([]time.Time, n)
 	for i, lease := range leases {
 		all.Go(func() {
-			if _, err := other.Mutex(lease.Name()).Lock(faultSoon(t)); err != nil || lease.Valid() {
+			if _, err := other.Mutex(lease.Name()).Lock(soon(t)); err != nil || lease.Valid() {
 				t.Errorf("%s: Lock: %v, and the first lease is valid: %v", lease.Name(), err, lease.Valid())
 			}
 			acquired[i] = time.Now()

@@ -76,11 +76,11 @@ func TestFaultSentinelReplicated(t *testing.T) {
 	w := newFaultWatched(t)
 	holder, events := w.open(t, 12*time.Second)
 	waiter, waiting := w.open(t, 0)
-	lease := faultTake(t, holder.Mutex("job"))
-	wait := faultLock(faultSoon(t), waiter.Mutex("job"))
-	faultAwait(t, "Waiting", waiting.waiting)
+	lease := acquire(t, holder.Mutex("job"))
+	wait := faultLock(soon(t), waiter.Mutex("job"))
+	await(t, "Waiting", waiting.waiting)
 	redistest.Until(t, "the replica has the lock", func() bool {
-		return faultValue(t, w.replica, "lock:job") == lease.ID()
+		return value(t, w.replica, "lock:job") == lease.ID()
 	})
 	valid := time.Until(lease.Deadline())
 	began := time.Now()
@@ -94,17 +94,17 @@ func TestFaultSentinelReplicated(t *testing.T) {
 	if !lease.Valid() || len(events.lost) > 0 {
 		t.Fatalf("the lease is lost: %v", lease.Err())
 	}
-	if got := faultValue(t, w.replica, "lock:job"); got != lease.ID() {
+	if got := value(t, w.replica, "lock:job"); got != lease.ID() {
 		t.Errorf("the new master holds %q, want %q", got, lease.ID())
 	}
-	faultUnlock(t, lease)
+	unlock(t, lease)
 	released := time.Now()
 	next, at := faultGot(t, wait)
 	t.Logf("handed over after %v", faultTook(t, "the handover", released, at, faultS+faultR+faultSlack))
 	if next.Fence() <= lease.Fence() {
 		t.Errorf("fences: %d, after the failover %d", lease.Fence(), next.Fence())
 	}
-	faultUnlock(t, next)
+	unlock(t, next)
 }
 
 // Row 21: the master is killed before the replica has heard of the lock. Then there can be two holders,
@@ -116,17 +116,17 @@ func TestFaultSentinelNotReplicated(t *testing.T) {
 	// It asks after 10 s; on a machine on which the failover takes longer there is no window.
 	first, events := w.open(t, 30*time.Second)
 	second, _ := w.open(t, 30*time.Second)
-	faultUnlock(t, faultTake(t, first.Mutex("before"))) // it is connected
+	unlock(t, acquire(t, first.Mutex("before"))) // it is connected
 	w.cutOff(t)
-	older := faultTake(t, first.Mutex("job"))
+	older := acquire(t, first.Mutex("job"))
 	began := time.Now()
 	w.master.Kill(t)
 	w.replica.Continue(t)
 	took := w.failedOver(t, began)
-	if got := faultValue(t, w.replica, "lock:job"); got != "" {
+	if got := value(t, w.replica, "lock:job"); got != "" {
 		t.Fatalf("the replica has the lock %q: this tests nothing", got)
 	}
-	newer, at := faultGot(t, faultLock(faultSoon(t), second.Mutex("job")))
+	newer, at := faultGot(t, faultLock(soon(t), second.Mutex("job")))
 	t.Logf("the failover took %v", took)
 	if at.Sub(began) < 8*time.Second && !older.Valid() {
 		t.Errorf("the older lease had ended %v after the kill, before it asked: %v", at.Sub(began), older.Err())
@@ -136,11 +136,11 @@ func TestFaultSentinelNotReplicated(t *testing.T) {
 		t.Errorf("fences: the older one %d, the newer one %d", older.Fence(), newer.Fence())
 	}
 	// The older one asks, and is told; it takes nothing from the newer one.
-	faultIs(t, "Check", older.Check(faultSoon(t)), lock.ErrLost)
-	faultIs(t, "Lost", faultAwait(t, "Lost", events.lost).Err, lock.ErrLost, renewal.ErrNotOwner)
-	faultIs(t, "Unlock", older.Unlock(faultSoon(t)), lock.ErrNotHeld, lock.ErrLost)
-	if err := newer.Check(faultSoon(t)); err != nil {
+	faultIs(t, "Check", older.Check(soon(t)), lock.ErrLost)
+	faultIs(t, "Lost", await(t, "Lost", events.lost).Err, lock.ErrLost, renewal.ErrNotOwner)
+	faultIs(t, "Unlock", older.Unlock(soon(t)), lock.ErrNotHeld, lock.ErrLost)
+	if err := newer.Check(soon(t)); err != nil {
 		t.Errorf("the newer one: %v", err)
 	}
-	faultUnlock(t, newer)
+	unlock(t, newer)
 }

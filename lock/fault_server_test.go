@@ -22,9 +22,9 @@ type faultJob struct {
 func newFaultJob(t *testing.T, url string, ttl time.Duration) *faultJob {
 	t.Helper()
 	j := &faultJob{holder: newFaultEvents(), waiter: newFaultEvents()}
-	j.lease = faultTake(t, faultOpen(t, url, &lock.Options{TTL: ttl, Hooks: j.holder.hooks()}).Mutex("job"))
-	j.wait = faultLock(faultSoon(t), faultOpen(t, url, &lock.Options{Hooks: j.waiter.hooks()}).Mutex("job"))
-	faultAwait(t, "Waiting", j.waiter.waiting)
+	j.lease = acquire(t, faultOpen(t, url, &lock.Options{TTL: ttl, Hooks: j.holder.hooks()}).Mutex("job"))
+	j.wait = faultLock(soon(t), faultOpen(t, url, &lock.Options{Hooks: j.waiter.hooks()}).Mutex("job"))
+	await(t, "Waiting", j.waiter.waiting)
 	return j
 }
 
@@ -38,11 +38,11 @@ func (j *faultJob) goesOn(t *testing.T, s *redistest.Server) {
 		t.Fatalf("the lease is lost: %v", j.lease.Err())
 	}
 	faultBlocked(t, s, 1)
-	faultUnlock(t, j.lease)
+	unlock(t, j.lease)
 	released := time.Now()
 	lease, at := faultGot(t, j.wait)
 	faultTook(t, "the handover", released, at, faultS+500*time.Millisecond+faultSlack)
-	faultUnlock(t, lease)
+	unlock(t, lease)
 }
 
 // Row 13: the server is killed and comes back with its memory. Leases and waiters go on.
@@ -69,7 +69,7 @@ func TestFaultServerRestartsEmpty(t *testing.T) {
 	j.holder.renewedNow(t)
 	s.Restart(t)
 	up := time.Now()
-	lost := faultAwait(t, "Lost", j.holder.lost)
+	lost := await(t, "Lost", j.holder.lost)
 	t.Logf("told after %v", faultTook(t, "to be told", up, time.Now(), ttl/3+ttl/6+faultSlack))
 	faultIs(t, "Lost", lost.Err, lock.ErrLost, renewal.ErrNotOwner)
 	lease, at := faultGot(t, j.wait)
@@ -77,11 +77,11 @@ func TestFaultServerRestartsEmpty(t *testing.T) {
 	if lease.Fence() <= j.lease.Fence() {
 		t.Errorf("fences: %d, after the restart %d", j.lease.Fence(), lease.Fence())
 	}
-	faultIs(t, "Unlock", j.lease.Unlock(faultSoon(t)), lock.ErrNotHeld, lock.ErrLost)
-	if got := faultValue(t, s, "lock:job"); got != lease.ID() {
+	faultIs(t, "Unlock", j.lease.Unlock(soon(t)), lock.ErrNotHeld, lock.ErrLost)
+	if got := value(t, s, "lock:job"); got != lease.ID() {
 		t.Errorf("the lock holds %q, want %q", got, lease.ID())
 	}
-	faultUnlock(t, lease)
+	unlock(t, lease)
 }
 
 // Row 15: the server stops answering for less than the validity. Nothing is lost.
@@ -127,7 +127,7 @@ func TestFaultServerHangs(t *testing.T) {
 			j.holder.renewedNow(t)
 			c.hang(t, s)
 			for failed := 0; failed < 1; {
-				if err := faultAwait(t, "a renewal fails", j.holder.failed).Err; strings.Contains(err.Error(), c.why) {
+				if err := await(t, "a renewal fails", j.holder.failed).Err; strings.Contains(err.Error(), c.why) {
 					failed++
 				}
 			}
@@ -146,7 +146,7 @@ func TestFaultServerHangsTooLong(t *testing.T) {
 	ctx, cancel := j.lease.Context(context.Background())
 	defer cancel()
 	s.Stop(t)
-	faultAwait(t, "the context's end", ctx.Done())
+	await(t, "the context's end", ctx.Done())
 	now := time.Now()
 	late := faultTook(t, "to be told after the deadline", j.lease.Deadline(), now, faultSlack)
 	t.Logf("told %v after the deadline", late)
@@ -158,6 +158,6 @@ func TestFaultServerHangsTooLong(t *testing.T) {
 	on := time.Now()
 	lease, at := faultGot(t, j.wait)
 	faultTook(t, "the waiter", on, at, faultS+faultR)
-	faultIs(t, "Unlock", j.lease.Unlock(faultSoon(t)), lock.ErrNotHeld, lock.ErrLost)
-	faultUnlock(t, lease)
+	faultIs(t, "Unlock", j.lease.Unlock(soon(t)), lock.ErrNotHeld, lock.ErrLost)
+	unlock(t, lease)
 }

@@ -28,11 +28,11 @@ func TestFaultPassingState(t *testing.T) {
 			t.Parallel()
 			s := faultServer(t)
 			client := faultMet(t, s.URL(), nil)
-			held := faultTake(t, client.Mutex("held"))
+			held := acquire(t, client.Mutex("held"))
 			s.Do(t, "CONFIG", "SET", c.setting, c.bad)
 
 			began := time.Now()
-			_, err := client.Mutex("job").TryLock(faultSoon(t))
+			_, err := client.Mutex("job").TryLock(soon(t))
 			told := faultTook(t, "TryLock", began, time.Now(), faultSlack)
 			faultHasCode(t, "TryLock", err, c.code)
 			ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
@@ -41,11 +41,11 @@ func TestFaultPassingState(t *testing.T) {
 			faultIs(t, "Lock", err, context.DeadlineExceeded)
 			faultHasCode(t, "Lock", err, c.code)
 
-			wait := faultLock(faultSoon(t), client.Mutex("job"))
-			err = held.Unlock(faultSoon(t))
+			wait := faultLock(soon(t), client.Mutex("job"))
+			err = held.Unlock(soon(t))
 			if c.unlocks {
-				if err != nil || faultValue(t, s, "lock:held") != "" {
-					t.Errorf("Unlock: %v, the lock holds %q", err, faultValue(t, s, "lock:held"))
+				if err != nil || value(t, s, "lock:held") != "" {
+					t.Errorf("Unlock: %v, the lock holds %q", err, value(t, s, "lock:held"))
 				}
 			} else {
 				faultIs(t, "Unlock", err, lock.ErrUnknown)
@@ -55,8 +55,8 @@ func TestFaultPassingState(t *testing.T) {
 			lease, at := faultGot(t, wait)
 			took := faultTook(t, "Lock", good, at, faultS+faultSlack)
 			t.Logf("TryLock says it after %v; Lock has the lock %v after the end", told, took)
-			faultUnlock(t, lease)
-			redistest.Until(t, "the background releases", func() bool { return faultValue(t, s, "lock:held") == "" })
+			unlock(t, lease)
+			redistest.Until(t, "the background releases", func() bool { return value(t, s, "lock:held") == "" })
 		})
 	}
 }
@@ -79,16 +79,16 @@ func TestFaultCluster(t *testing.T) {
 	s := faultPrepared(t, redistest.StartTCP(t, "cluster-enabled yes"))
 	open := func() *lock.Client { return faultOpen(t, s.URL(), nil) }
 	tagged := open().Mutex("{job}")
-	_, err := tagged.TryLock(faultSoon(t))
+	_, err := tagged.TryLock(soon(t))
 	faultHasCode(t, "TryLock", err, "CLUSTERDOWN")
-	wait := faultLock(faultSoon(t), tagged)
+	wait := faultLock(soon(t), tagged)
 	slots := []any{"ADDSLOTS"}
 	for slot := range 16384 {
 		slots = append(slots, slot)
 	}
 	s.Do(t, "CLUSTER", slots...)
 	lease, _ := faultGot(t, wait)
-	faultUnlock(t, lease)
+	unlock(t, lease)
 	for name, err := range faultAtOnce(t, open, "") {
 		faultHasCode(t, name, err, "CROSSSLOT")
 		if !strings.Contains(err.Error(), "hash tag") {
@@ -110,13 +110,13 @@ func TestFaultMaxClients(t *testing.T) {
 	limit(1)
 	c := faultOpen(t, s.URL(), nil)
 	began := time.Now()
-	_, err := c.Mutex("job").TryLock(faultSoon(t))
+	_, err := c.Mutex("job").TryLock(soon(t))
 	faultTook(t, "TryLock", began, time.Now(), faultSlack)
 	faultHasCode(t, "TryLock", err, "max number of clients")
-	wait := faultLock(faultSoon(t), c.Mutex("job"))
+	wait := faultLock(soon(t), c.Mutex("job"))
 	limit(100)
 	lease, _ := faultGot(t, wait)
-	faultUnlock(t, lease)
+	unlock(t, lease)
 }
 
 // Row 16: a server that reads its data after a start.
@@ -136,7 +136,7 @@ func TestFaultLoading(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Kill(t)
-	wait := faultLock(faultSoon(t), c.Mutex("job"))
+	wait := faultLock(soon(t), c.Mutex("job"))
 	tried := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -153,7 +153,7 @@ func TestFaultLoading(t *testing.T) {
 		}
 	}()
 	s.Restart(t)
-	faultHasCode(t, "TryLock", faultAwait(t, "TryLock", tried), "LOADING")
+	faultHasCode(t, "TryLock", await(t, "TryLock", tried), "LOADING")
 	lease, _ := faultGot(t, wait)
-	faultUnlock(t, lease)
+	unlock(t, lease)
 }

@@ -34,21 +34,21 @@ func TestFaultWokenProcessDies(t *testing.T) {
 			holder, next := faultMet(t, s.URL(), nil), faultMet(t, p.URL(), nil)
 			var gaps []time.Duration
 			for range 2 {
-				lease := faultTake(t, holder.Mutex("job"))
+				lease := acquire(t, holder.Mutex("job"))
 				woken := faultStart(t, s.URL())
 				woken.tell(t, "wait 20s job")
 				woken.says(t, "waiting")
 				faultBlocked(t, s, 1)
 				woken.stop(t) // it blocks in Redis for up to 0.9 s still, as the first
 				blocks := faultBlocks(p, "job")
-				wait := faultLock(faultSoon(t), next.Mutex("job"))
-				faultAwait(t, "the next waiter blocks", blocks.Done())
-				faultUnlock(t, lease)
+				wait := faultLock(soon(t), next.Mutex("job"))
+				await(t, "the next waiter blocks", blocks.Done())
+				unlock(t, lease)
 				released := time.Now()
 				c.after(t, woken)
 				got, at := faultGot(t, wait)
 				gaps = append(gaps, faultTook(t, "the next waiter", released, at, faultS+faultR))
-				faultUnlock(t, got)
+				unlock(t, got)
 				woken.kill()
 				redistest.Until(t, "Redis has seen the end", func() bool {
 					return s.Clients(t, "holdfast:"+faultVictim) == 0
@@ -100,13 +100,13 @@ func TestFaultSignalLost(t *testing.T) {
 			t.Parallel()
 			s := faultServer(t)
 			p, clean := faultProxy(t, s), faultProxy(t, s)
-			lease := faultTake(t, faultMet(t, s.URL(), nil).Mutex("job"))
+			lease := acquire(t, faultMet(t, s.URL(), nil).Mutex("job"))
 			results := make(chan faultResult, 2)
 			wait := func(p *faultproxy.Proxy) {
 				client := faultMet(t, p.URL(), nil)
 				blocks := faultBlocks(p, "job")
-				go func() { results <- <-faultLock(faultSoon(t), client.Mutex("job")) }()
-				faultAwait(t, "the waiter blocks", blocks.Done())
+				go func() { results <- <-faultLock(soon(t), client.Mutex("job")) }()
+				await(t, "the waiter blocks", blocks.Done())
 			}
 			wait(p)
 			faultBlocked(t, s, 1)
@@ -114,17 +114,17 @@ func TestFaultSignalLost(t *testing.T) {
 			if c.another {
 				wait(clean)
 			}
-			faultUnlock(t, lease)
+			unlock(t, lease)
 			released := time.Now()
 			c.after(p)
 			got, at := faultGot(t, results)
 			gap := faultTook(t, "the next waiter", released, at, c.limit)
 			t.Logf("free while waited for: %v", gap)
 			p.Heal()
-			faultUnlock(t, got)
+			unlock(t, got)
 			if c.another {
 				got, _ = faultGot(t, results)
-				faultUnlock(t, got)
+				unlock(t, got)
 			}
 		})
 	}
@@ -137,21 +137,21 @@ func TestFaultInboxPushLost(t *testing.T) {
 	s := faultServer(t)
 	p := faultProxy(t, s)
 	holder := faultMet(t, s.URL(), nil)
-	first, second := faultTake(t, holder.Mutex("first")), faultTake(t, holder.Mutex("second"))
+	first, second := acquire(t, holder.Mutex("first")), acquire(t, holder.Mutex("second"))
 	c := faultMet(t, p.URL(), nil)
-	waitFirst := faultLock(faultSoon(t), c.Mutex("first"))
+	waitFirst := faultLock(soon(t), c.Mutex("first"))
 	faultBlocked(t, s, 1)
 	lost := p.Catch(faultproxy.CutRequest, scripts.Look.SHA1, "wake")
-	waitSecond := faultLock(faultSoon(t), c.Mutex("second"))
-	faultAwait(t, "the push", lost.Done())
-	faultUnlock(t, second)
+	waitSecond := faultLock(soon(t), c.Mutex("second"))
+	await(t, "the push", lost.Done())
+	unlock(t, second)
 	released := time.Now()
 	got, at := faultGot(t, waitSecond)
 	t.Logf("served after %v", faultTook(t, "the new name", released, at, faultS+faultSlack))
-	faultUnlock(t, got)
-	faultUnlock(t, first)
+	unlock(t, got)
+	unlock(t, first)
 	got, _ = faultGot(t, waitFirst)
-	faultUnlock(t, got)
+	unlock(t, got)
 }
 
 // Row 28: signals that mean nothing. They give nobody the lock and prolong nobody's waiting.
@@ -159,7 +159,7 @@ func TestFaultSpuriousSignals(t *testing.T) {
 	t.Parallel()
 	s := faultServer(t)
 	holder, c := faultMet(t, s.URL(), nil), faultMet(t, s.URL(), nil)
-	lease := faultTake(t, holder.Mutex("job"))
+	lease := acquire(t, holder.Mutex("job"))
 	ctx, cancel := context.WithTimeout(context.Background(), 700*time.Millisecond)
 	defer cancel()
 	began := time.Now()
@@ -171,7 +171,7 @@ func TestFaultSpuriousSignals(t *testing.T) {
 			faultIs(t, "Lock", r.err, context.DeadlineExceeded, lock.ErrHeld)
 			took := faultTook(t, "Lock", began, r.at, 700*time.Millisecond+faultSlack)
 			t.Logf("%d signals, and Lock ended %v after its time", pushes, took-700*time.Millisecond)
-			faultUnlock(t, lease)
+			unlock(t, lease)
 			return
 		default:
 			if _, err := conn.Do("LPUSH", "lock-signal:job", "1"); err != nil {

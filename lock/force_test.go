@@ -69,7 +69,7 @@ func TestSeizeRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Seize: %v", err)
 	}
-	if got := faultInt(t, faultValue(t, s, "lock-fence:job")); got != lease.Fence() {
+	if got := faultInt(t, value(t, s, "lock-fence:job")); got != lease.Fence() {
 		t.Errorf("the fence is %d, the lease's %d", got, lease.Fence())
 	}
 	unlock(t, lease)
@@ -258,7 +258,7 @@ func TestExtendByUnknown(t *testing.T) {
 	s := faultServer(t)
 	p := faultProxy(t, s)
 	c := faultMet(t, p.URL(), nil)
-	lease := faultTake(t, c.Mutex("job"))
+	lease := acquire(t, c.Mutex("job"))
 	p.Catch(faultproxy.CutReply, scripts.Extend.SHA1)
 	_, err := lease.ExtendBy(soon(t), time.Minute)
 	if !errors.Is(err, lock.ErrUnknown) || !lease.Valid() {

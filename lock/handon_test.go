@@ -182,7 +182,7 @@ func TestDetachUnknown(t *testing.T) {
 	s := faultServer(t)
 	p := faultProxy(t, s)
 	c := faultMet(t, p.URL(), nil)
-	lease := faultTake(t, c.Mutex("job"))
+	lease := acquire(t, c.Mutex("job"))
 	dead, cancel := context.WithCancel(soon(t))
 	cancel()
 	if _, err := lease.Detach(dead); !errors.Is(err, context.Canceled) || !lease.Valid() {

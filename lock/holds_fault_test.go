@@ -33,7 +33,7 @@ func TestFaultHoldAtLeastSlowRelease(t *testing.T) {
 	c := faultMet(t, p.URL(), nil)
 	for i := range 5 {
 		name := fmt.Sprint("job-", i)
-		lease := faultTake(t, c.MutexWith(name, &lock.MutexOptions{HoldAtLeast: 500 * time.Millisecond}))
+		lease := acquire(t, c.MutexWith(name, &lock.MutexOptions{HoldAtLeast: 500 * time.Millisecond}))
 		p.Delay(faultproxy.ToServer, 30*time.Millisecond, "")
 		unlock(t, lease)
 		p.Heal()
@@ -48,14 +48,14 @@ func TestFaultHoldAtLeastUnknownRelease(t *testing.T) {
 	s := faultServer(t)
 	p := faultProxy(t, s)
 	c := faultMet(t, p.URL(), nil)
-	lease := faultTake(t, c.MutexWith("job", &lock.MutexOptions{HoldAtLeast: 5 * time.Second}))
+	lease := acquire(t, c.MutexWith("job", &lock.MutexOptions{HoldAtLeast: 5 * time.Second}))
 	first := p.Catch(faultproxy.CutReply, scripts.Release.SHA1)
 	second := p.Catch(faultproxy.CutReply, scripts.Release.SHA1)
 	if err := lease.Unlock(soon(t)); !errors.Is(err, lock.ErrUnknown) {
 		t.Errorf("Unlock: %v", err)
 	}
-	faultAwait(t, "the first fault", first.Done())
-	faultAwait(t, "the second fault", second.Done())
+	await(t, "the first fault", first.Done())
+	await(t, "the second fault", second.Done())
 	redistest.Until(t, "it is kept", func() bool { return value(t, s, "lock:job") == lease.ID()+"/kept" })
 	s.Do(t, "DEL", "lock-signal:job")
 	signalled(t, s, "job")
@@ -69,7 +69,7 @@ func TestFaultLateReleaseAndAdoption(t *testing.T) {
 	p := faultProxy(t, s)
 	c := faultMet(t, p.URL(), nil)
 	p.Catch(faultproxy.CutReply, scripts.Acquire.SHA1)
-	first := faultTake(t, c.Mutex("job"))
+	first := acquire(t, c.Mutex("job"))
 	<-time.After(faultR + 100*time.Millisecond) // nothing is under way any more
 	m := faultMet(t, s.URL(), nil).MutexWith("job", &lock.MutexOptions{KeepID: true})
 	second, err := m.Adopt(soon(t), first.ID())
@@ -98,7 +98,7 @@ func TestFaultGivenIDTooLate(t *testing.T) {
 		m := c.MutexWith("job", &lock.MutexOptions{ID: "mine", MaxHold: 50 * time.Millisecond})
 		done <- errOf(m.Lock(soon(t)))
 	}()
-	faultAwait(t, "the fault", held.Done())
+	await(t, "the fault", held.Done())
 	<-time.After(100 * time.Millisecond)
 	held.Release()
 	err := await(t, "Lock", done)
@@ -193,7 +193,7 @@ func TestFaultDetachAfterARepeat(t *testing.T) {
 	c := faultMet(t, p.URL(), nil)
 	p.Catch(faultproxy.CutReply, scripts.Acquire.SHA1)
 	began := time.Now()
-	lease := faultTake(t, c.Mutex("job"))
+	lease := acquire(t, c.Mutex("job"))
 	short, cancel := context.WithTimeout(soon(t), 50*time.Millisecond)
 	defer cancel()
 	if _, err := lease.Detach(short); !errors.Is(err, context.DeadlineExceeded) || !lease.Valid() {

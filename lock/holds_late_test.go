@@ -18,16 +18,16 @@ func TestFaultHoldAtLeastLateRepeat(t *testing.T) {
 	p := faultProxy(t, s)
 	c := faultMet(t, p.URL(), nil)
 	const least = time.Second
-	lease := faultTake(t, c.MutexWith("job", &lock.MutexOptions{HoldAtLeast: least}))
+	lease := acquire(t, c.MutexWith("job", &lock.MutexOptions{HoldAtLeast: least}))
 	taken := time.Now()
 	p.Catch(faultproxy.CutRequest, scripts.Release.SHA1)
 	repeat := p.Catch(faultproxy.HoldRequest, scripts.Release.SHA1)
 	done := make(chan error, 1)
 	go func() { done <- lease.Unlock(soon(t)) }()
-	faultAwait(t, "the repeat", repeat.Done())
+	await(t, "the repeat", repeat.Done())
 
 	s.Do(t, "DEL", "lock:job") // as it would expire
-	unlock(t, faultTake(t, faultMet(t, s.URL(), nil).Mutex("job")))
+	unlock(t, acquire(t, faultMet(t, s.URL(), nil).Mutex("job")))
 	<-time.After(time.Until(taken.Add(least + 100*time.Millisecond)))
 	repeat.Release()
 	if err := await(t, "Unlock", done); !errors.Is(err, lock.ErrUnknown) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gomodule/redigo/redis"
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/internal/scripts"
@@ -26,8 +27,11 @@ func pttl(t testing.TB, s *redistest.Server, key string) int64 {
 // value returns what a string key holds, "" if it is not there.
 func value(t testing.TB, s *redistest.Server, key string) string {
 	t.Helper()
-	b, _ := s.Do(t, "GET", key).([]byte)
-	return string(b)
+	text, err := redis.String(s.Do(t, "GET", key), nil)
+	if err != nil && !errors.Is(err, redis.ErrNil) {
+		t.Fatalf("GET %s: %v", key, err)
+	}
+	return text
 }
 
 func TestMaxHold(t *testing.T) {
@@ -173,7 +177,7 @@ func TestHoldAtLeastRepeated(t *testing.T) {
 	p := faultProxy(t, s)
 	c := faultMet(t, p.URL(), &lock.Options{HoldAtLeast: time.Hour})
 	for _, fate := range []faultproxy.Fate{faultproxy.CutReply, faultproxy.CutRequest} {
-		lease := faultTake(t, c.Mutex("job"))
+		lease := acquire(t, c.Mutex("job"))
 		p.Catch(fate, scripts.Release.SHA1)
 		unlock(t, lease)
 		if got, want := value(t, s, "lock:job"), lease.ID()+"/kept"; got != want {
@@ -245,8 +249,8 @@ func TestNoExpiryIsTriedAgain(t *testing.T) {
 	p := faultProxy(t, s)
 	c := faultMet(t, p.URL(), &lock.Options{TTL: lock.NoExpiry})
 	caught := p.Catch(faultproxy.CutRequest, scripts.Extend.SHA1)
-	lease := faultTake(t, c.Mutex("job"))
-	faultAwait(t, "the fault", caught.Done())
+	lease := acquire(t, c.Mutex("job"))
+	await(t, "the fault", caught.Done())
 	redistest.Until(t, "it is permanent", func() bool { return pttl(t, s, "lock:job") == -1 })
 	redistest.Until(t, "the lease knows", func() bool { return lease.Deadline().IsZero() })
 	unlock(t, lease)

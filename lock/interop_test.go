@@ -41,7 +41,7 @@ func TestInteropPythonWaits(t *testing.T) {
 	for _, expire := range []string{"-", "20"} {
 		t.Run("expire "+expire, func(t *testing.T) {
 			s, c, python := interop(t, nil)
-			lease := faultTake(t, c.Mutex("job"))
+			lease := acquire(t, c.Mutex("job"))
 			python.tell(t, "owner job")
 			if got := python.says(t, "owner"); got != lease.ID() {
 				t.Errorf("Python sees the owner %q, want %q", got, lease.ID())
@@ -50,10 +50,10 @@ func TestInteropPythonWaits(t *testing.T) {
 			python.says(t, "waiting")
 			faultBlocked(t, s, 1)
 			released := time.Now()
-			faultUnlock(t, lease)
+			unlock(t, lease)
 			id := python.says(t, "acquired")
 			t.Logf("woken after %v", faultTook(t, "the handover", released, time.Now(), faultSlack))
-			if got := faultValue(t, s, "lock:job"); got != id {
+			if got := value(t, s, "lock:job"); got != id {
 				t.Errorf("the lock holds %q, want %q", got, id)
 			}
 			python.tell(t, "unlock job")
@@ -73,12 +73,12 @@ func TestInteropGoWaits(t *testing.T) {
 			s, client, python := interop(t, &lock.Options{Hooks: events.hooks()})
 			python.tell(t, "lock job %s", c.expire)
 			id := python.says(t, "locked")
-			_, err := client.Mutex("job").TryLock(faultSoon(t))
+			_, err := client.Mutex("job").TryLock(soon(t))
 			var held *lock.HeldError
 			if !errors.As(err, &held) || strings.Contains(err.Error(), id) {
 				t.Fatalf("TryLock: %v", err)
 			}
-			o, err := client.Owner(faultSoon(t), "job")
+			o, err := client.Owner(soon(t), "job")
 			if err != nil || o.ID != id || o.Label != "" || !o.Since.IsZero() {
 				t.Errorf("Owner: %+v, %v, want the id %q and nothing else", o, err, id)
 			}
@@ -87,15 +87,15 @@ func TestInteropGoWaits(t *testing.T) {
 					t.Errorf("TTL %v, want %v", ttl, c.ttl)
 				}
 			}
-			wait := faultLock(faultSoon(t), client.Mutex("job"))
-			faultAwait(t, "Waiting", events.waiting)
+			wait := faultLock(soon(t), client.Mutex("job"))
+			await(t, "Waiting", events.waiting)
 			faultBlocked(t, s, 1)
 			released := time.Now()
 			python.tell(t, "unlock job")
 			python.says(t, "unlocked")
 			lease, at := faultGot(t, wait)
 			t.Logf("woken after %v", faultTook(t, "the handover", released, at, faultSlack))
-			faultUnlock(t, lease)
+			unlock(t, lease)
 		})
 	}
 }
@@ -123,7 +123,7 @@ func TestInteropIncrements(t *testing.T) {
 	for _, p := range ours {
 		p.kill()
 	}
-	if got := faultInt(t, faultValue(t, s, "number")); got != 2*each*times {
+	if got := faultInt(t, value(t, s, "number")); got != 2*each*times {
 		t.Errorf("counted %d, want %d", got, 2*each*times)
 	}
 }
@@ -135,24 +135,24 @@ func TestInteropPythonResets(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			events := newFaultEvents()
 			s, c, python := interop(t, &lock.Options{TTL: ttl, Hooks: events.hooks()})
-			lease := faultTake(t, c.Mutex("job"))
-			if fence := faultValue(t, s, "lock-fence:job"); fence == "" {
+			lease := acquire(t, c.Mutex("job"))
+			if fence := value(t, s, "lock-fence:job"); fence == "" {
 				t.Error("no fence")
 			}
-			wait := faultLock(faultSoon(t), faultMet(t, s.URL(), nil).Mutex("job"))
+			wait := faultLock(soon(t), faultMet(t, s.URL(), nil).Mutex("job"))
 			faultBlocked(t, s, 1)
 			reset := time.Now()
 			python.tell(t, "%s", command)
 			python.says(t, "reset")
 			next, _ := faultGot(t, wait)
-			lost := faultAwait(t, "Lost", events.lost)
+			lost := await(t, "Lost", events.lost)
 			t.Logf("told after %v", faultTook(t, "to be told", reset, time.Now(), ttl/3+ttl/6+faultSlack))
 			faultIs(t, "Lost", lost.Err, lock.ErrLost, renewal.ErrNotOwner)
-			faultIs(t, "Unlock", lease.Unlock(faultSoon(t)), lock.ErrNotHeld, lock.ErrLost)
+			faultIs(t, "Unlock", lease.Unlock(soon(t)), lock.ErrNotHeld, lock.ErrLost)
 			if next.Fence() <= lease.Fence() {
 				t.Errorf("fences: %d, after the reset %d", lease.Fence(), next.Fence())
 			}
-			faultUnlock(t, next)
+			unlock(t, next)
 		})
 	}
 }
@@ -187,13 +187,13 @@ func TestInteropGoResets(t *testing.T) {
 			waiter.tell(t, "wait job -")
 			waiter.says(t, "waiting")
 			faultBlocked(t, s, 1)
-			if err := c.reset(faultSoon(t), client); err != nil {
+			if err := c.reset(soon(t), client); err != nil {
 				t.Fatal(err)
 			}
 			id := waiter.says(t, "acquired")
 			holder.tell(t, "unlock job")
 			holder.says(t, "not held")
-			if got := faultValue(t, s, "lock:job"); got != id {
+			if got := value(t, s, "lock:job"); got != id {
 				t.Errorf("the lock holds %q, want %q", got, id)
 			}
 		})
@@ -205,22 +205,22 @@ func TestInteropResetAllByLabel(t *testing.T) {
 	s, c, python := interop(t, &lock.Options{Label: "importer"})
 	python.tell(t, "lock theirs -")
 	id := python.says(t, "locked")
-	lease := faultTake(t, c.Mutex("ours"))
-	owners, err := c.ResetAll(faultSoon(t), lock.Filter{Label: "importer"})
+	lease := acquire(t, c.Mutex("ours"))
+	owners, err := c.ResetAll(soon(t), lock.Filter{Label: "importer"})
 	if err != nil || len(owners) != 1 || owners[0].Name != "ours" {
 		t.Errorf("ResetAll: %v, %v", owners, err)
 	}
-	if got := faultValue(t, s, "lock:theirs"); got != id {
+	if got := value(t, s, "lock:theirs"); got != id {
 		t.Errorf("Python's lock holds %q, want %q", got, id)
 	}
-	faultIs(t, "Unlock", lease.Unlock(faultSoon(t)), lock.ErrNotHeld)
+	faultIs(t, "Unlock", lease.Unlock(soon(t)), lock.ErrNotHeld)
 }
 
 // Python extends a lock that Go holds, by its id. Go's renewal leaves the longer TTL alone.
 func TestInteropPythonExtends(t *testing.T) {
 	events := newFaultEvents()
 	s, c, python := interop(t, &lock.Options{TTL: time.Second, Hooks: events.hooks()})
-	lease := faultTake(t, c.Mutex("job"))
+	lease := acquire(t, c.Mutex("job"))
 	python.tell(t, "extend job 600 %s", lease.ID())
 	python.says(t, "extended")
 	if pttl := s.Do(t, "PTTL", "lock:job").(int64); pttl < 500_000 {
@@ -232,14 +232,14 @@ func TestInteropPythonExtends(t *testing.T) {
 	if pttl := s.Do(t, "PTTL", "lock:job").(int64); pttl > 1000 {
 		t.Errorf("%d ms left after Go's renewals", pttl)
 	}
-	faultUnlock(t, lease)
+	unlock(t, lease)
 }
 
 // A Go lock with a TTL below a second, which Python cannot express, is waited for by Python.
 func TestInteropSubSecondTTL(t *testing.T) {
 	events := newFaultEvents()
 	s, c, python := interop(t, &lock.Options{TTL: 600 * time.Millisecond, Hooks: events.hooks()})
-	lease := faultTake(t, c.Mutex("job"))
+	lease := acquire(t, c.Mutex("job"))
 	python.tell(t, "wait job 20")
 	python.says(t, "waiting")
 	faultBlocked(t, s, 1)
@@ -247,9 +247,9 @@ func TestInteropSubSecondTTL(t *testing.T) {
 	if !lease.Valid() {
 		t.Errorf("lost: %v", lease.Err())
 	}
-	faultUnlock(t, lease)
+	unlock(t, lease)
 	id := python.says(t, "acquired")
-	if got := faultValue(t, s, "lock:job"); got != id {
+	if got := value(t, s, "lock:job"); got != id {
 		t.Errorf("the lock holds %q, want %q", got, id)
 	}
 }
@@ -257,7 +257,7 @@ func TestInteropSubSecondTTL(t *testing.T) {
 // The state that Go leaves behind is Python's.
 func TestInteropSameStateAfterRelease(t *testing.T) {
 	s, c, python := interop(t, nil)
-	faultUnlock(t, faultTake(t, c.Mutex("go")))
+	unlock(t, acquire(t, c.Mutex("go")))
 	python.tell(t, "lock python 20")
 	python.says(t, "locked")
 	python.tell(t, "unlock python")

@@ -29,11 +29,11 @@ func TestSeizeExecutedLate(t *testing.T) {
 			faultIs(t, "Seize", err, lock.ErrUnknown, context.Canceled)
 		}},
 		{"repeated and released", func(t *testing.T, m *lock.Mutex, _ *faultproxy.Catch) {
-			lease, err := m.Seize(faultSoon(t))
+			lease, err := m.Seize(soon(t))
 			if err != nil {
 				t.Fatalf("not repeated: %v", err)
 			}
-			faultUnlock(t, lease)
+			unlock(t, lease)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -41,22 +41,22 @@ func TestSeizeExecutedLate(t *testing.T) {
 			s := faultServer(t)
 			p := faultProxy(t, s)
 			robber := faultMet(t, p.URL(), nil)
-			first := faultTake(t, faultMet(t, s.URL(), nil).Mutex("job"))
+			first := acquire(t, faultMet(t, s.URL(), nil).Mutex("job"))
 			late := p.Catch(faultproxy.HoldRequest, scripts.Acquire.SHA1)
 			c.seize(t, robber.Mutex("job"), late)
 
-			_ = first.Unlock(faultSoon(t)) // it was robbed, or not
-			second, _ := faultGot(t, faultLock(faultSoon(t), faultMet(t, s.URL(), nil).Mutex("job")))
+			_ = first.Unlock(soon(t)) // it was robbed, or not
+			second, _ := faultGot(t, faultLock(soon(t), faultMet(t, s.URL(), nil).Mutex("job")))
 			log := faultMonitor(t, s)
 			late.Release()
 			log.shows(t, scripts.Acquire.SHA1, "lock:job")
-			if got := faultValue(t, s, "lock:job"); got != second.ID() {
+			if got := value(t, s, "lock:job"); got != second.ID() {
 				t.Errorf("the lock holds %q after the late Seize, want %q", got, second.ID())
 			}
-			if got := faultInt(t, faultValue(t, s, "lock-fence:job")); got != second.Fence() {
+			if got := faultInt(t, value(t, s, "lock-fence:job")); got != second.Fence() {
 				t.Errorf("the fence is %d after the late Seize, want %d", got, second.Fence())
 			}
-			faultUnlock(t, second)
+			unlock(t, second)
 		})
 	}
 }

@@ -46,7 +46,6 @@ type hold struct {
 	twice    bool         // an earlier acquire of this id may be executed late
 	inDo     atomic.Bool  // Do releases it
 	dropped  atomic.Bool  // the program dropped the lease: the next renewal ends it
-	closeAt  time.Time    // when Close releases it; Close's own
 	longest  atomic.Int64 // the longest TTL that the lease has asked for
 	// strange: the key's PTTL was last seen to be one that the lease did not ask for. Only then are
 	// extends told to cut it, and only down from cutAbove milliseconds: one that is late must never

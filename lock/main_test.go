@@ -26,7 +26,7 @@ func open(t testing.TB, s *redistest.Server, o *lock.Options) *lock.Client {
 // that fails does not hang.
 func soon(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -36,7 +36,7 @@ func acquire(t testing.TB, m *lock.Mutex) *lock.Lease {
 	t.Helper()
 	lease, err := m.TryLock(soon(t))
 	if err != nil {
-		t.Fatalf("TryLock: %v", err)
+		t.Fatalf("TryLock %s: %v", m.Name(), err)
 	}
 	return lease
 }
@@ -45,7 +45,7 @@ func acquire(t testing.TB, m *lock.Mutex) *lock.Lease {
 func unlock(t testing.TB, lease *lock.Lease) {
 	t.Helper()
 	if err := lease.Unlock(soon(t)); err != nil {
-		t.Errorf("Unlock: %v", err)
+		t.Errorf("Unlock %s: %v", lease.Name(), err)
 	}
 }
 

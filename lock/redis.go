@@ -44,13 +44,15 @@ func newKeyspace(prefix, format string) keyspace {
 }
 
 func (k keyspace) lock(name string) string   { return k.prefix + k.before + name + k.after }
-func (k keyspace) fence(name string) string  { return k.prefix + "lock-fence:" + k.mark + name + k.tail }
-func (k keyspace) signal(name string) string { return k.signals() + name + k.tail }
-func (k keyspace) signals() string           { return k.prefix + "lock-signal:" + k.mark }
+func (k keyspace) fence(name string) string  { return k.beside(kindFence, name) }
+func (k keyspace) signal(name string) string { return k.beside(kindSignal, name) }
+
+// beside returns the key of this kind that belongs to the lock of a name.
+func (k keyspace) beside(kind, name string) string { return k.prefix + kind + k.mark + name + k.tail }
 
 // signalled returns the name of the lock that a signal's key is for.
 func (k keyspace) signalled(key string) (name string, ok bool) {
-	name, ok = strings.CutPrefix(key, k.signals())
+	name, ok = strings.CutPrefix(key, k.prefix+kindSignal+k.mark)
 	if !ok {
 		return "", false
 	}

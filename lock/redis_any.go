@@ -14,6 +14,7 @@ import (
 type anyGot struct {
 	member string
 	fence  int64
+	others bool // nothing was, and the pool has members that were not asked for
 }
 
 // acquireAny tries to put an id at any member's lock. Without one it returns who holds the one that has
@@ -30,15 +31,16 @@ func (s *store) acquireAny(ctx context.Context, limit time.Time, p *poolWait, a 
 	switch {
 	case ok && len(parts) == 0:
 		return got, nil, before, bridge.ErrNoMembers
-	case ok && len(parts) == 3 && parts[0] == int64(0):
-		held, err = parseTaken(parts[1:])
+	case ok && len(parts) == 4 && parts[0] == int64(0):
+		got.others = parts[3] == int64(1)
+		held, err = parseTaken(parts[1:3])
 		return got, held, before, err
 	case ok && len(parts) == 2:
 		i, isInt := parts[0].(int64)
 		token, _ := parts[1].([]byte)
 		fence, err := strconv.ParseUint(string(token), 10, 63)
 		if isInt && i >= 1 && i <= int64(len(p.asked)) && err == nil {
-			return anyGot{p.asked[i-1], int64(fence)}, nil, before, nil
+			return anyGot{member: p.asked[i-1], fence: int64(fence)}, nil, before, nil
 		}
 	}
 	return got, nil, before, errReply

@@ -29,40 +29,40 @@ func TestRedisPyHolds(t *testing.T) {
 	python.tell(t, "lock job 60")
 	token := python.says(t, "locked")
 	var held *lock.HeldError
-	if _, err := c.Mutex("job").TryLock(faultSoon(t)); !errors.As(err, &held) || held.TTL <= 0 {
+	if _, err := c.Mutex("job").TryLock(soon(t)); !errors.As(err, &held) || held.TTL <= 0 {
 		t.Fatalf("TryLock: %v", err)
 	}
-	if o, err := c.Owner(faultSoon(t), "job"); err != nil || o.ID != token || o.Label != "" {
+	if o, err := c.Owner(soon(t), "job"); err != nil || o.ID != token || o.Label != "" {
 		t.Errorf("Owner: %+v, %v", o, err)
 	}
-	wait := faultLock(faultSoon(t), c.Mutex("job"))
+	wait := faultLock(soon(t), c.Mutex("job"))
 	faultBlocked(t, s, 1)
 	released := time.Now()
 	python.tell(t, "unlock job")
 	python.says(t, "unlocked")
 	lease, at := faultGot(t, wait)
 	t.Logf("found free after %v", faultTook(t, "the handover", released, at, faultS+faultSlack))
-	faultUnlock(t, lease)
+	unlock(t, lease)
 }
 
 // Go holds: redis-py does not get the lock, waits, and gets it after the release.
 func TestRedisPyWaits(t *testing.T) {
 	s, c, python := redisPy(t)
-	lease := faultTake(t, c.Mutex("job"))
+	lease := acquire(t, c.Mutex("job"))
 	python.tell(t, "lock job 60")
 	python.says(t, "taken")
 	python.tell(t, "wait job 60")
 	python.says(t, "waiting")
-	if err := lease.Renew(faultSoon(t)); err != nil {
+	if err := lease.Renew(soon(t)); err != nil {
 		t.Errorf("Renew: %v", err)
 	}
-	faultUnlock(t, lease)
+	unlock(t, lease)
 	token := python.says(t, "acquired")
-	if got := faultValue(t, s, "job"); got != token {
+	if got := value(t, s, "job"); got != token {
 		t.Errorf("the lock holds %q, want %q", got, token)
 	}
 	// Taking it by force ends redis-py's lock, and its release does not end ours.
-	mine, err := c.Mutex("job").Seize(faultSoon(t))
+	mine, err := c.Mutex("job").Seize(soon(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +72,8 @@ func TestRedisPyWaits(t *testing.T) {
 	}
 	python.tell(t, "unlock job")
 	python.says(t, "not held")
-	if err := mine.Check(faultSoon(t)); err != nil {
+	if err := mine.Check(soon(t)); err != nil {
 		t.Errorf("Check: %v", err)
 	}
-	faultUnlock(t, mine)
+	unlock(t, mine)
 }

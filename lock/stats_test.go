@@ -49,7 +49,7 @@ func TestStatsCountRetries(t *testing.T) {
 	p := faultProxy(t, s)
 	c := faultMet(t, p.URL(), nil)
 	p.Catch(faultproxy.CutReply, scripts.Acquire.SHA1)
-	lease := faultTake(t, c.Mutex("job"))
+	lease := acquire(t, c.Mutex("job"))
 	if got := c.Stats(); got.Retries != 1 || got.Acquired != 1 {
 		t.Errorf("after a repeat: %+v", got)
 	}

@@ -264,7 +264,7 @@ func TestTLSProcess(t *testing.T) {
 		return // not a test of its own
 	}
 	c := faultOpen(t, url, nil)
-	err := c.Do(faultSoon(t), "job", func(context.Context) error {
+	err := c.Do(soon(t), "job", func(context.Context) error {
 		fmt.Println("\nOPEN locked")
 		return nil
 	})

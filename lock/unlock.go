@@ -90,7 +90,7 @@ func (h *hold) release(held bool, deadline time.Time) error {
 	if released {
 		h.client.janitor.repair(ref, time.Since(began))
 	}
-	return h.result(ref, held, answer{released, doubt, err})
+	return h.result(ref, answer{held, h.term.Err(), released, doubt, err})
 }
 
 // ref returns how the lock is to be released: if its lease was held to the end, not before its minimum
@@ -108,14 +108,15 @@ func (h *hold) ref(held bool) lockRef {
 
 // An answer is what came of a release.
 type answer struct {
+	held     bool  // the lease was valid when it was ended
+	ended    error // why it ended
 	released bool
 	doubt    bool // an earlier one may have been executed
 	err      error
 }
 
-// result turns the answer to a release, as ref says, into Unlock's. held says that the lease was valid when
-// it was ended.
-func (h *hold) result(ref lockRef, held bool, a answer) error {
+// result turns the answer to a release, as ref says, into Unlock's.
+func (h *hold) result(ref lockRef, a answer) error {
 	err := a.err
 	retry := err != nil && (repeatable(err) || a.doubt || errors.Is(err, errReply))
 	var again time.Time
@@ -127,8 +128,8 @@ func (h *hold) result(ref lockRef, held bool, a answer) error {
 		h.client.janitor.expire(h.ref(false)) // else it would be held for ever
 	}
 	switch {
-	case !held:
-		return h.notHeld(lost(h.name, h.term.Err()))
+	case !a.held:
+		return h.notHeld(lost(h.name, a.ended))
 	case retry:
 		return fmt.Errorf("lock: unlock %q: %w; it is tried again in the background: %w",
 			h.name, ErrUnknown, err)

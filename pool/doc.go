@@ -23,6 +23,9 @@
 //  4. Waiting for members costs what waiting for locks does: one connection for each 64 pools, and three
 //     commands a second on it while nothing happens.
 //
+// A pool is called {P}/ where a lock has its name: in Hooks.Waiting, in errors, in the counts of who waits.
+// lock.Client.List shows its members' locks, without those who wait: they wait for none of them.
+//
 // # What it does not promise
 //
 // Order: clients try the members in the order of the pool, or from anywhere on (Options.Spread), and

@@ -99,6 +99,7 @@ func TestIdleWaitersAreCheap(t *testing.T) {
 				counts := s.CommandCounts(t)
 				return counts["evalsha"] + counts["eval"] + counts["blpop"]
 			}
+			redistest.Until(t, "they wait as they go on to", func() bool { return s.CommandCounts(t)["blpop"] > 2 })
 			before, began := sent(), time.Now()
 			<-time.After(4 * time.Second)
 			perSecond := float64(sent()-before) / time.Since(began).Seconds()
@@ -162,6 +163,48 @@ func TestFaultTryLockOnAHungServer(t *testing.T) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %v, more than two operation limits of 2 s and one of slack", took)
 	}
+}
+
+// The members could not be read: nothing was acquired, and the error does not say that it may have been.
+func TestFaultMembersAreNotRead(t *testing.T) {
+	t.Parallel()
+	s, proxy := faulty(t)
+	assign(t, open(t, s, nil), nil, "a")
+	c := openAt(t, proxy.URL())
+	if _, err := pool.New(c, "other", nil).Members(soon(t)); err != nil { // it has a connection
+		t.Fatal(err)
+	}
+	p := pool.New(c, "lab", nil)
+	for range 2 {
+		proxy.Catch(faultproxy.CutReply, scripts.PoolMembers.SHA1)
+	}
+	if lease, err := p.TryLock(soon(t)); err == nil || errors.Is(err, lock.ErrUnknown) {
+		t.Errorf("TryLock: %v, %v", lease, err)
+	}
+}
+
+// The caller's list of members is the caller's: what it becomes after TryLock does not mislead the
+// clean-up.
+func TestFaultListOfMembersIsReused(t *testing.T) {
+	t.Parallel()
+	s, proxy := faulty(t)
+	p := assign(t, openAt(t, proxy.URL()), nil, "a", "b")
+	only := []string{"a"}
+	caught := proxy.Catch(faultproxy.HoldReply, scripts.AcquireAny.SHA1)
+	ctx, cancel := context.WithCancel(soon(t))
+	failed := make(chan error, 1)
+	go func() {
+		_, err := p.TryLock(ctx, only...)
+		failed <- err
+	}()
+	<-caught.Done()
+	cancel()
+	if err := <-failed; !errors.Is(err, lock.ErrUnknown) {
+		t.Errorf("TryLock: %v", err)
+	}
+	only[0] = "b"
+	caught.Release()
+	redistest.Until(t, "what it took is free", func() bool { return value(t, s, "lock:{lab}/a") == "" })
 }
 
 // While a signal of a pool waits to be read, another release leaves its own.

@@ -1,9 +1,12 @@
 package pool_test
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/lock"
@@ -175,12 +178,14 @@ func TestClearWhileWaiting(t *testing.T) {
 	})
 }
 
-// A member whose key is something else than a lock is neither held nor free, and nobody gets it.
+// A member whose key is something else than a lock is neither held nor free, and nobody gets it. It keeps
+// nobody from the others, nor from waiting for them.
 func TestMemberIsNoLock(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	p := assign(t, open(t, s, nil), nil, "a", "b", "c")
 	s.Do(t, "RPUSH", "lock:{lab}/a", "x")
+	s.Do(t, "PEXPIRE", "lock:{lab}/a", 20_000) // before any other
 	if lease := take(t, p); lease.Member() != "b" {
 		t.Errorf("got %s", lease.Member())
 	}
@@ -190,5 +195,64 @@ func TestMemberIsNoLock(t *testing.T) {
 	}
 	if held, free, err := p.Health(soon(t)); held != 1 || free != 1 || err != nil {
 		t.Errorf("Health: %d, %d, %v", held, free, err)
+	}
+	take(t, p, "c")
+	ctx, cancel := context.WithTimeout(soon(t), 300*time.Millisecond)
+	defer cancel()
+	if _, err := p.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Lock: %v", err)
+	}
+	if _, err := p.TryLock(soon(t), "a"); !errors.Is(err, lock.ErrWrongType) || !strings.Contains(err.Error(), "member a") {
+		t.Errorf("TryLock of it: %v", err)
+	}
+}
+
+// Nor does one whose fencing token is none.
+func TestMemberWithoutToken(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := assign(t, open(t, s, nil), nil, "a", "b")
+	s.Do(t, "SET", "lock-fence:{lab}/a", "x")
+	if lease := take(t, p); lease.Member() != "b" {
+		t.Errorf("got %s", lease.Member())
+	}
+}
+
+// What another client has added is there, though this one remembers what was there before.
+func TestExtendByAnother(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open opener) {
+		p := assign(t, open(nil), nil, "a")
+		take(t, p)
+		if _, err := p.TryLock(soon(t)); !errors.Is(err, lock.ErrHeld) { // it has read the members by now
+			t.Fatalf("TryLock: %v", err)
+		}
+		if _, err := pool.New(open(nil), "lab", nil).Extend(soon(t), "b"); err != nil {
+			t.Fatal(err)
+		}
+		if lease := take(t, p); lease.Member() != "b" {
+			t.Errorf("got %s", lease.Member())
+		}
+	})
+}
+
+// Pools of one name under two formats of the locks' keys have nothing in common.
+func TestFormatsApart(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	assign(t, open(t, s, nil), nil, "x")
+	p := pool.New(open(t, s, &lock.Options{KeyFormat: "{app}:%s:lock"}), "lab", nil)
+	if _, err := p.TryLock(soon(t)); !errors.Is(err, pool.ErrEmpty) {
+		t.Errorf("TryLock: %v", err)
+	}
+	if _, err := p.Extend(soon(t), "x"); err != nil {
+		t.Fatal(err)
+	}
+	unlock(t, take(t, p))
+	want := []string{
+		"lock-fence:%{app}:{lab}/x:lock", "lock-pool:%{app}:{lab}:lock", "lock-pool:{lab}", "lock-signal:%{app}:{lab}/:lock",
+	}
+	if keys := s.Keys(t, "*"); !slices.Equal(keys, want) {
+		t.Errorf("the keys are %q", keys)
 	}
 }

@@ -50,7 +50,7 @@ type Pool struct {
 // New returns the pool of this name. It does no I/O.
 func New(c *lock.Client, name string, o *Options) *Pool {
 	p := &Pool{client: bridge.Of(c), name: "{" + name + "}/"}
-	p.key = p.client.Key("lock-pool:", "{"+name+"}")
+	p.key = p.client.LockKey("lock-pool:", "{"+name+"}")
 	if o != nil {
 		p.spread, p.lock = o.Spread, o.Lock
 	}
@@ -85,9 +85,9 @@ func (p *Pool) Lock(ctx context.Context) (*Lease, error) {
 }
 
 // TryLock takes a member if one is free, without waiting; if only names members, one of those; a list
-// that is empty but not nil is refused. It blocks
-// and fails as lock.Mutex.TryLock does. If all are taken the error is a [*lock.HeldError] with the owner
-// whose lock has the least time left; if none belongs to the pool it is [ErrEmpty].
+// that is empty but not nil is refused. It blocks and fails as lock.Mutex.TryLock does. If all are taken
+// the error is a [*lock.HeldError] with the owner whose lock has the least time left; if none belongs to
+// the pool it is [ErrEmpty].
 func (p *Pool) TryLock(ctx context.Context, only ...string) (*Lease, error) {
 	if p.err != nil {
 		return nil, p.err
@@ -122,12 +122,9 @@ func leaseOf(lease any, member string, err error) (*Lease, error) {
 
 // any says what is to be taken.
 func (p *Pool) any(only []string) bridge.Pool {
-	b := bridge.Pool{Name: p.name, Key: p.key, Members: p.candidates}
+	b := bridge.Pool{Name: p.name, Key: p.key, Only: slices.Clone(only), Members: p.candidates}
 	if p.lock != nil {
 		b.Options = p.lock
-	}
-	if only != nil {
-		b.Members = func(context.Context, bool, time.Time) ([]string, error) { return only, nil }
 	}
 	return b
 }
@@ -143,7 +140,7 @@ func (p *Pool) candidates(ctx context.Context, fresh bool, limit time.Time) ([]s
 	p.mu.Unlock()
 	if fresh || !known {
 		var err error
-		members, err = p.read(p.client.EvalBy(ctx, limit, "read pool", p.name, &scripts.PoolMembers, []string{p.key}))
+		members, err = p.read(p.client.EvalBy(ctx, limit, &scripts.PoolMembers, []string{p.key}))
 		if err != nil {
 			return nil, err
 		}

@@ -89,6 +89,12 @@ func TestTakeOnlyThese(t *testing.T) {
 		if _, err := p.TryLock(soon(t), "x"); !errors.Is(err, pool.ErrEmpty) {
 			t.Errorf("one that is no member: %v", err)
 		}
+		if _, err := p.Shrink(soon(t), "c"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.TryLock(soon(t), "c"); !errors.Is(err, pool.ErrEmpty) {
+			t.Errorf("a taken one that has left: %v", err)
+		}
 		unlock(t, lease)
 	})
 }

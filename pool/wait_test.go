@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -83,6 +84,9 @@ func TestLockOfThePoolsName(t *testing.T) {
 			t.Fatalf("Lock: %v", err)
 		}
 		unlock(t, lease)
+		if _, err := c.Mutex("{lab}/").Lock(soon(t)); !errors.Is(err, lock.ErrInvalid) { // where the pool's waiters are
+			t.Errorf("Lock {lab}/: %v", err)
+		}
 		cancel()
 		<-done
 		_ = holder.Unlock(soon(t))

@@ -158,8 +158,9 @@ func (w *Waiter) taken(left time.Duration) *conn {
 	return e.conn.readLocked(e)
 }
 
-// Leave gives the place up. got says that the waiter holds the name now. If it does not, a signal
-// that it was told of goes to the next waiter, or back to the store.
+// Leave gives the place up. got says that the waiter has what it asked for, and so has answered for the
+// signal that it was told of. If it has not, that goes to the next waiter, or back to the store, as does in
+// both cases one that came meanwhile: it may be for another thing that can be had under the name.
 func (w *Waiter) Leave(got bool) {
 	h, e := w.hub, w.entry
 	h.mu.Lock()
@@ -172,9 +173,7 @@ func (w *Waiter) Leave(got bool) {
 	if head {
 		e.asking = false
 	}
-	if got {
-		e.token = false // stale: the name is held, and its release will signal anew
-	} else if w.carries {
+	if !got && w.carries {
 		e.token = true
 	}
 	if e.queue.Len() == 0 {

@@ -16,6 +16,9 @@ type Client interface {
 	// Key returns the key of this kind, such as "lock-reg:", for a name, with the client's prefix.
 	Key(kind, name string) string
 
+	// LockKey is Key for what belongs to locks: another one for each Options.KeyFormat.
+	LockKey(kind, name string) string
+
 	// CheckName returns an error that Is lock.ErrInvalid if the name is none that a lock could have.
 	CheckName(name string) error
 
@@ -27,9 +30,8 @@ type Client interface {
 	// Again is Eval for scripts that may be executed twice: after a network error it is sent once more.
 	Again(ctx context.Context, op, name string, script *scripts.Script, keys []string, args ...any) (any, error)
 
-	// EvalBy is Eval with another limit.
-	EvalBy(ctx context.Context, limit time.Time, op, name string, script *scripts.Script,
-		keys []string, args ...any) (any, error)
+	// EvalBy is Eval with another limit, and an error that says nothing of op and name yet.
+	EvalBy(ctx context.Context, limit time.Time, script *scripts.Script, keys []string, args ...any) (any, error)
 
 	// LockAny is lock.Mutex.Lock, TryLockAny is TryLock and DoAny is Do for any member of a pool. They
 	// return a *lock.Lease and the member.
@@ -48,10 +50,11 @@ type Client interface {
 
 // A Pool is what LockAny and its like take a member of.
 type Pool struct {
-	Name    string // in braces, with a slash behind: the member m's lock is called Name + m
-	Key     string // the sorted set that says who belongs to the pool
-	Options any    // a *lock.MutexOptions; nil for the client's
-	// Members returns the members that may be taken, in the order in which they are to be tried.
+	Name    string   // in braces, with a slash behind: the member m's lock is called Name + m
+	Key     string   // the sorted set that says who belongs to the pool
+	Options any      // a *lock.MutexOptions; nil for the client's
+	Only    []string // if not nil, the members that may be taken
+	// Members returns those that may be taken otherwise, in the order in which they are to be tried.
 	// Unless fresh is set they may be as they were a moment ago. It blocks at most until limit.
 	Members func(ctx context.Context, fresh bool, limit time.Time) ([]string, error)
 }

@@ -34,7 +34,7 @@ var others = []mutant{
 	},
 	{
 		"shrunk", "what left a pool is given out", "internal/scripts/acquire_any.lua",
-		"    if score then free = i end", "    free = i",
+		"    local got = score and take(i)", "    local got = take(i)",
 		"Shrink", "pool", nil,
 	},
 	{
@@ -69,7 +69,7 @@ var others = []mutant{
 	},
 	{
 		"member", "a pool gives a member that is held", "internal/scripts/acquire_any.lua",
-		"  if pttl == -2 and not free then", "  if not free then",
+		"  if left[i] == -2 then", "  if left[i] then",
 		"Take|Exclusion", "pool", nil,
 	},
 	{

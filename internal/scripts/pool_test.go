@@ -56,19 +56,19 @@ func TestAcquireAny(t *testing.T) {
 		{
 			name: "all taken", keys: keys, args: args,
 			given: []command{members, {"SET", "lock:a", "you", "PX", 50_000}, {"SET", "lock:b", "them", "PX", 20_000}},
-			want:  []any{0, "them", ms(20_000)},
+			want:  []any{0, "them", ms(20_000), 0},
 			after: pool.and("lock:a", text("you", ms(50_000))).and("lock:b", text("them", ms(20_000))),
 		},
 		{
 			name: "all taken, one without expiry", keys: keys, args: args,
 			given: []command{members, {"SET", "lock:a", "you"}, {"SET", "lock:b", "them", "PX", 20_000}},
-			want:  []any{0, "them", ms(20_000)},
+			want:  []any{0, "them", ms(20_000), 0},
 			after: pool.and("lock:a", text("you", forever)).and("lock:b", text("them", ms(20_000))),
 		},
 		{
 			name: "all taken without expiry", keys: keys, args: args,
 			given: []command{members, {"SET", "lock:a", huge}, {"SET", "lock:b", "them"}},
-			want:  []any{0, cut, -1},
+			want:  []any{0, cut, -1, 0},
 			after: pool.and("lock:a", text(huge, forever)).and("lock:b", text("them", forever)),
 		},
 		{
@@ -104,9 +104,45 @@ func TestAcquireAny(t *testing.T) {
 			want: fails("WRONGTYPE"), after: state{thePool: text("x", forever)},
 		},
 		{
+			name: "all taken, the pool has others", keys: keys, args: args,
+			given: []command{members, {"ZADD", thePool, 3, "c"}, {"SET", "lock:a", "you"}, {"SET", "lock:b", "them"}},
+			want:  []any{0, "you", -1, 1},
+			after: state{thePool: zset("a", "b", "c"), "lock:a": text("you", forever), "lock:b": text("them", forever)},
+		},
+		{
+			name: "taken, and one that has left", keys: keys, args: args,
+			given: []command{{"ZADD", thePool, 2, "b"}, {"SET", "lock:a", "you", "PX", 20_000}, {"SET", "lock:b", "them"}},
+			want:  []any{0, "them", -1, 0},
+			after: state{thePool: zset("b"), "lock:a": text("you", ms(20_000)), "lock:b": text("them", forever)},
+		},
+		{
+			name: "taken, but all have left", keys: keys, args: args,
+			given: []command{{"SET", "lock:a", "you"}, {"SET", "lock:b", "them"}},
+			want:  []any{}, after: state{"lock:a": text("you", forever), "lock:b": text("them", forever)},
+		},
+		{
 			name: "foreign fence", keys: keys, args: args,
 			given: []command{members, {"SET", "lock-fence:a", "x"}},
-			want:  fails("WRONGTYPE"), after: pool.and("lock-fence:a", text("x", forever)),
+			want:  []any{2, clock{}},
+			after: pool.and("lock-fence:a", text("x", forever)).and("lock:b", mine).and("lock-fence:b", token),
+		},
+		{
+			name: "fence of another type", keys: keys, args: args,
+			given: []command{members, {"RPUSH", "lock-fence:a", "x"}, {"SET", "lock:b", "you"}},
+			want:  []any{0, "you", -1, 0},
+			after: pool.and("lock-fence:a", list(forever, "x")).and("lock:b", text("you", forever)),
+		},
+		{
+			name: "foreign fences", keys: keys, args: args,
+			given: []command{members, {"MSET", "lock-fence:a", "x", "lock-fence:b", "x"}},
+			want:  fails("WRONGTYPE the lock or the fence of the pool member b"),
+			after: pool.and("lock-fence:a", text("x", forever)).and("lock-fence:b", text("x", forever)),
+		},
+		{
+			name: "a foreign lock that expires first", keys: keys, args: args,
+			given: []command{members, {"RPUSH", "lock:a", "x"}, {"PEXPIRE", "lock:a", 5_000}, {"SET", "lock:b", "you"}},
+			want:  []any{0, "you", -1, 0},
+			after: pool.and("lock:a", list(ms(5_000), "x")).and("lock:b", text("you", forever)),
 		},
 		{
 			name: "foreign locks", keys: keys, args: args,

@@ -1,6 +1,9 @@
 package scripts
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 const signalTTL = 1000
 
@@ -145,6 +148,16 @@ func TestRepair(t *testing.T) {
 
 	onBoth(t, Repair, []test{
 		{name: "free", keys: keys, args: args, want: 1, after: state{theSignal: signalled}},
+		{
+			name: "free, of a pool, a signal there", keys: keys, args: []any{signalTTL, "m"},
+			given: []command{{"RPUSH", theSignal, "x"}},
+			want:  1, after: state{theSignal: list(span{0, signalTTL}, "m", "x")},
+		},
+		{
+			name: "free, of a pool, 16 signals there", keys: keys, args: []any{signalTTL, "m"},
+			given: []command{append(command{"RPUSH", theSignal}, slices.Repeat([]any{"x"}, 16)...)},
+			want:  0, after: state{theSignal: list(forever, slices.Repeat([]string{"x"}, 16)...)},
+		},
 		{
 			name: "free, signal there", keys: keys, args: args,
 			given: []command{{"RPUSH", theSignal, "1"}, {"PEXPIRE", theSignal, 60_000}},

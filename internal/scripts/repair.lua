@@ -1,17 +1,18 @@
 -- repair gives a signal back that was taken and not used: it pushes one if the lock is free and no
--- signal is there. It is sent once for each signal that was taken, never periodically: a push
+-- signal is there, or of a pool's member not more than 15. It is sent once for each signal that was taken, never periodically: a push
 -- restarts the timeouts of python-redis-lock's waiters.
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the signal
 -- ARGV[1]  the signal's TTL in milliseconds
--- ARGV[2]  what to push as the signal; left out: 1
+-- ARGV[2]  of a pool's member, what to push as the signal: its name; left out: 1
 --
 -- Returns 1 when a signal was pushed, else 0. A signal key of a foreign type is left alone.
 local held = redis.pcall('EXISTS', KEYS[1])
 if type(held) == 'table' then return held end
 if held == 1 then return 0 end
-if redis.pcall('LLEN', KEYS[2]) ~= 0 then return 0 end
+local signals = redis.pcall('LLEN', KEYS[2])
+if type(signals) == 'table' or signals >= (ARGV[2] and 16 or 1) then return 0 end
 local pushed = redis.pcall('LPUSH', KEYS[2], ARGV[2] or '1')
 if type(pushed) == 'table' then return pushed end
 redis.pcall('PEXPIRE', KEYS[2], ARGV[1])
