@@ -22,7 +22,6 @@ type attempt struct {
 	mutex *Mutex
 	since time.Time // when Lock, TryLock or Adopt was called
 	from  string    // the id to take the lock over from; "" to take it if it is free
-	seize bool      // take it whoever holds it, under a given id
 	force bool      // from is of somebody who does not know
 	pool  *poolWait // any member's lock of a pool is wanted, and mutex stands for the pool; or nil
 	id    string    // of the acquire in doubt; "" if there is none
@@ -44,7 +43,7 @@ func (a *attempt) ask(ctx context.Context) (*Lease, *HeldError, error) {
 	}
 	fence, held, before, err := m.client.store.acquire(ctx, acquisition{
 		name: m.name, id: id, ttl: m.settings.ttl, noFence: m.settings.noFence,
-		given: a.given() != "", from: a.from, seize: a.seize,
+		given: a.given() != "", from: a.from, force: a.force,
 	})
 	switch {
 	case err != nil:
@@ -88,9 +87,9 @@ func (a *attempt) granted(ctx context.Context, h *hold, before time.Time) (*Leas
 // given returns the id that the user wants the lock to be held under, "" if that is a fresh one.
 func (a *attempt) given() string {
 	switch {
-	case a.from == "":
+	case a.from == "" || a.force:
 		return a.mutex.settings.id
-	case a.mutex.settings.keepID && !a.force:
+	case a.mutex.settings.keepID:
 		return a.from
 	}
 	return ""
@@ -141,7 +140,7 @@ func (a *attempt) fail(err error) error {
 	doubt := a.id != "" || a.stray
 	a.settle()
 	op := "acquire"
-	if a.from != "" {
+	if a.from != "" && !a.force {
 		op = "adopt"
 	}
 	if errors.Is(err, errNobody) {

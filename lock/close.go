@@ -132,9 +132,9 @@ func (c *Client) releaseAll(holds []endedHold, deadline time.Time) {
 	if len(mine) == 0 {
 		return
 	}
-	released, errs := c.store.releaseAll(context.Background(), deadline, refs)
+	found, errs := c.store.releaseAll(context.Background(), deadline, refs)
 	for i, e := range mine {
-		e.unlocked(e.unlock, e.result(refs[i], answer{ended: e.cause, released: released[i], err: errs[i]}))
+		e.unlocked(e.unlock, e.result(refs[i], answer{ended: e.cause, found: found[i], err: errs[i]}))
 	}
 }
 

@@ -17,8 +17,8 @@ func (l *Lease) Renew(ctx context.Context) error {
 }
 
 // ExtendBy adds d, 1 ms to 24 h, to what the key has left, and returns what it has then, which the lease
-// goes by even if somebody had shortened it. If that is more than the lease's TTL it becomes the lease's TTL, for later renewals too; all that a lease asks for may not
-// be more than 24 h. The error Is [ErrInvalid] if it would be, or if the lease has no expiry, and nothing
+// goes by even if somebody had shortened it. If that is more than the lease's TTL it becomes the lease's
+// TTL, for later renewals too; all that a lease asks for may not be more than 24 h. The error Is [ErrInvalid] if it would be, or if the lease has no expiry, and nothing
 // was sent.
 //
 // It blocks for one round trip, at most for an operation limit of 2 s and no longer than until ctx ends.
@@ -52,10 +52,8 @@ func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Durati
 	margin := h.settings.marginFor(left)
 	if left > ttl {
 		h.term.Retime(left, margin)
-	} else if spent := time.Since(sent.Time()); left > spent {
-		// Somebody may have shortened what the key had: then the lease ends with it, unless it is renewed.
-		h.term.Retime(left-spent, min(margin, left-spent))
-		h.term.Retime(ttl, h.settings.marginFor(ttl))
+	} else { // somebody may have shortened what the key had: then the lease ends with it, unless it is renewed
+		h.term.Shorten(sent, left, min(margin, left))
 	}
 	_ = h.term.Confirm(sent, left, min(margin, left)) // its error is the term's
 	return left, lost(h.name, h.term.Err())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/lock"
@@ -216,4 +217,27 @@ func TestFaultPoolExhausted(t *testing.T) {
 	unlock(t, lease)
 	got, _ := faultGot(t, wait)
 	_ = got.Unlock(soon(t))
+}
+
+// Row 24 too: a name that is new to a connection that waits is served at once, though Redis has forgotten
+// the script by which the connection is called.
+func TestFaultScriptFlushBeforeAWake(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	holder := faultMet(t, s.URL(), nil)
+	a, b := acquire(t, holder.Mutex("a")), acquire(t, holder.Mutex("b"))
+	c := faultMet(t, p.URL(), nil)
+	first := faultLock(soon(t), c.Mutex("a"))
+	faultBlocked(t, s, 1)
+	text := p.Catch(faultproxy.Tell, "EVAL\r\n", "lock-inbox:")
+	s.Do(t, "SCRIPT", "FLUSH")
+	second := faultLock(soon(t), c.Mutex("b"))
+	await(t, "the call by the script's text", text.Done())
+	unlock(t, a)
+	unlock(t, b)
+	for _, got := range []<-chan faultResult{first, second} {
+		lease, _ := faultGot(t, got)
+		unlock(t, lease)
+	}
 }

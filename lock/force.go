@@ -15,21 +15,17 @@ import (
 // It asks who holds the lock, and takes it from that one; if it has changed hands meanwhile, again, for
 // one operation limit of 2 s at most, after which the error is a [*HeldError]. Each of the two steps
 // blocks as [Mutex.TryLock] does. The error Is [ErrUnknown] if Redis may have done it without our learning
-// of it: that is cleaned up in the background, and then nobody holds the lock. No lease is held after an
-// error. A value of more than 1 KiB, which no lock has, must be reset before.
+// of it: that is cleaned up in the background, and then nobody holds the lock; under an id that
+// MutexOptions.ID gives it is left to expire. No lease is held after an error. A value of more than 1 KiB, which no lock has, must be reset before.
 func (m *Mutex) Seize(ctx context.Context) (*Lease, error) {
 	if err := m.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer m.client.calls.leave()
 	since := time.Now()
-	if m.settings.id != "" {
-		a := &attempt{mutex: m, since: since, seize: true}
-		return a.twice(ctx) // which is not repeated under a given id
-	}
 	for {
 		lease, err := m.takeFrom(ctx, since)
-		changed := errors.Is(err, ErrHeld) || errors.Is(err, ErrNotHeld)
+		changed := errors.Is(err, ErrHeld) || errors.Is(err, ErrNotHeld) || errors.Is(err, ErrAlreadyHeld)
 		if !changed || errors.Is(err, ErrUnknown) || time.Since(since) > operationLimit {
 			return lease, err
 		}
@@ -59,7 +55,7 @@ func (m *Mutex) takeFrom(ctx context.Context, since time.Time) (*Lease, error) {
 // and no clean-up by label, host or age ends it; [Client.Reset] does.
 //
 // It blocks as [Mutex.TryLock] does. If somebody holds the lock the error is a [*HeldError]. It Is
-// [ErrUnknown] if Redis may have done it without telling.
+// [ErrUnknown] if Redis may have done it without telling; that is undone in the background.
 func (c *Client) Block(ctx context.Context, name string, d time.Duration) error {
 	if err := checkTTL(d); err != nil {
 		return err
@@ -77,11 +73,15 @@ func (c *Client) Block(ctx context.Context, name string, d time.Duration) error 
 		doubt = doubt || sent(err)
 		return err
 	})
-	switch {
-	case err == nil && held != nil:
-		return c.Mutex(name).heldError(held)
-	case err != nil && doubt && !errors.Is(err, ErrUnknown):
-		return errors.Join(err, ErrUnknown)
+	if err == nil && held != nil {
+		err = c.Mutex(name).heldError(held)
+	}
+	if err == nil || !doubt {
+		return err
+	}
+	c.janitor.addTwice(lockRef{name: name, id: id + keptSuffix}, time.Now().Add(d+operationLimit))
+	if !errors.Is(err, ErrUnknown) {
+		err = errors.Join(err, ErrUnknown)
 	}
 	return err
 }

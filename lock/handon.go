@@ -54,7 +54,7 @@ func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 	if held {
 		err = h.confirm(ctx)
 	} else { // nobody gets the id, and Unlock does nothing any more
-		h.tidy(h.ref(false), time.Now(), false)
+		h.tidy(h.ref(false), time.Now(), answer{err: errGone})
 	}
 	cause := lost(h.name, h.term.Err())
 	if held && errors.As(err, new(*LostError)) {
@@ -186,14 +186,15 @@ func (c *Client) ReleaseID(ctx context.Context, name, id string) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
-	released, doubt := false, false
+	var found released
+	doubt := false
 	err := c.call(ctx, "release", name, func() (err error) {
-		released, err = c.store.release(ctx, limitFromNow(), lockRef{name: name, id: id})
+		found, err = c.store.release(ctx, limitFromNow(), lockRef{name: name, id: id})
 		doubt = doubt || sent(err)
 		return err
 	})
 	switch {
-	case err != nil || released:
+	case err != nil || found == wasHeld:
 		return err
 	case doubt:
 		return fmt.Errorf("lock: release %q: it is not held under this id now; who released it was not"+

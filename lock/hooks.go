@@ -19,7 +19,8 @@ import (
 // its Acquired has returned. What they are given never carries the random part of an owner's id.
 type Hooks struct {
 	// Acquired: a lease began. Once per lease, on the caller's goroutine, before Lock, TryLock or Adopt
-	// returns; the lease runs meanwhile.
+	// returns; the lease runs meanwhile. If it panics nobody has the lease: it is renewed until the garbage
+	// collector has found that.
 	Acquired func(AcquiredInfo)
 	// Waiting: the caller of Lock asked, somebody else holds the lock, and the caller goes on waiting.
 	// At each refusal, on the caller's goroutine. The first comes at once, or, if others of this client

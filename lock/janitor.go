@@ -179,10 +179,10 @@ func (j *janitor) do(tasks []task) {
 	free := refs(kinds[toRepair])
 	if tasks := kinds[toRelease]; len(tasks) > 0 {
 		began := time.Now()
-		released, errs := j.store.releaseAll(context.Background(), deadline, refs(tasks))
+		found, errs := j.store.releaseAll(context.Background(), deadline, refs(tasks))
 		for i, t := range tasks {
 			switch {
-			case released[i]:
+			case found[i] == wasHeld:
 				j.repair(t.lockRef, time.Since(began))
 			case errs[i] == nil:
 				free = append(free, t.lockRef)

@@ -196,10 +196,17 @@ func noScript(reply any) bool {
 // errReply is the error of a reply that is not of the form that the script has.
 var errReply = errors.New("the reply is not what the script returns: is a proxy in between?")
 
-// reset gives the lock up whoever holds it, and returns who did: nil for nobody.
-func (s *store) reset(ctx context.Context, name string) (*taken, error) {
-	keys := []string{s.lock(name), s.signal(name)}
-	reply, _, err := s.eval(ctx, limitFromNow(), &scripts.Reset, keys, s.signalTTL)
+// errChanged says that the lock is not held as it was seen.
+var errChanged = errors.New("it changed hands meanwhile")
+
+// reset gives the lock up if it is held as it was seen, nil for not at all, and returns who held it: nil
+// for nobody. The error is errChanged if somebody else does.
+func (s *store) reset(ctx context.Context, name string, seen *taken) (*taken, error) {
+	keys, args := []string{s.lock(name), s.signal(name)}, []any{s.signalTTL}
+	if seen != nil {
+		args = append(args, seen.owner)
+	}
+	reply, _, err := s.eval(ctx, limitFromNow(), &scripts.Reset, keys, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -207,6 +214,8 @@ func (s *store) reset(ctx context.Context, name string) (*taken, error) {
 	switch {
 	case len(parts) == 1 && parts[0] == int64(0):
 		return nil, nil
+	case len(parts) == 1 && parts[0] == int64(2):
+		return nil, errChanged
 	case len(parts) == 3 && parts[0] == int64(1):
 		return parseTaken(parts[1:])
 	}

@@ -29,7 +29,7 @@ type acquisition struct {
 	noFence  bool
 	given    bool   // the id was chosen by the user: finding it there is no success
 	from     string // the id to take the lock over from; "" to take it if it is free
-	seize    bool   // take it whoever holds it, under a given id
+	force    bool   // finding an id there that is not from is no success, even if it is the given one
 }
 
 func (s *store) acquireArgs(a acquisition) scriptArgs {
@@ -38,8 +38,8 @@ func (s *store) acquireArgs(a acquisition) scriptArgs {
 		set.keys = append(set.keys, s.fence(a.name))
 	}
 	switch {
-	case a.seize:
-		set.args = append(set.args, "seize")
+	case a.from != "" && a.force && a.given:
+		set.args = append(set.args, "seize", a.from)
 	case a.from != "":
 		set.args = append(set.args, "adopt", a.from)
 	case a.given:
@@ -90,27 +90,37 @@ type lockRef struct {
 // place returns the name under which others wait for the lock.
 func (r lockRef) place() string { return cmp.Or(r.pool, r.name) }
 
-// release gives the lock up if it is held as ref says, and reports whether it was.
-func (s *store) release(ctx context.Context, deadline time.Time, ref lockRef) (bool, error) {
+// A released is what a release has found.
+type released int64
+
+const (
+	notHeld   released = iota // nobody holds the lock, or somebody else under another id
+	wasHeld                   // it was held as the ref says, and is free now
+	handedOn                  // somebody else holds it under the same id, with a later fencing token
+	unhandled                 // no release answers this, or more
+)
+
+// release gives the lock up if it is held as ref says, and returns what it found.
+func (s *store) release(ctx context.Context, deadline time.Time, ref lockRef) (released, error) {
 	set := s.releaseArgs(ref)
 	reply, _, err := s.eval(ctx, deadline, &scripts.Release, set.keys, set.args...)
 	if err != nil {
-		return false, err
+		return notHeld, err
 	}
 	return parseReleased(reply)
 }
 
 // parseReleased tells "not held" from a reply that says nothing of the kind.
-func parseReleased(reply any) (bool, error) {
+func parseReleased(reply any) (released, error) {
 	switch reply := reply.(type) {
 	case redis.Error:
-		return false, reply
+		return notHeld, reply
 	case int64:
-		if reply == 0 || reply == 1 {
-			return reply == 1, nil
+		if reply >= 0 && reply < int64(unhandled) {
+			return released(reply), nil
 		}
 	}
-	return false, errReply
+	return notHeld, errReply
 }
 
 func (s *store) releaseArgs(ref lockRef) scriptArgs {
@@ -133,23 +143,22 @@ func (s *store) releaseArgs(ref lockRef) scriptArgs {
 	return set
 }
 
-// releaseAll releases several locks together. For each it returns whether it was held under its id,
-// or the error.
-func (s *store) releaseAll(ctx context.Context, deadline time.Time, refs []lockRef) ([]bool, []error) {
+// releaseAll releases several locks together. For each it returns what it found, or the error.
+func (s *store) releaseAll(ctx context.Context, deadline time.Time, refs []lockRef) ([]released, []error) {
 	sets := make([]scriptArgs, len(refs))
 	for i, ref := range refs {
 		sets[i] = s.releaseArgs(ref)
 	}
-	released, errs := make([]bool, len(refs)), make([]error, len(refs))
+	found, errs := make([]released, len(refs)), make([]error, len(refs))
 	replies, err := s.evalAll(ctx, deadline, &scripts.Release, sets)
 	for i := range refs {
 		if err != nil {
 			errs[i] = err
 			continue
 		}
-		released[i], errs[i] = parseReleased(replies[i])
+		found[i], errs[i] = parseReleased(replies[i])
 	}
-	return released, errs
+	return found, errs
 }
 
 // extended is the answer to an extend.

@@ -73,10 +73,19 @@ func (s *waitStore) Connect(k int) (signal.Conn, error) {
 	return &waitConn{store: s.store, link: link, inbox: s.inbox(k)}, nil
 }
 
-// Wake pushes to the connection's inbox. It does not wait for the reply: should Redis have forgotten the
-// script, the next look of that connection brings it back.
+// Wake pushes to the connection's inbox. It does not wait for the reply.
 func (s *waitStore) Wake(k int) {
-	s.calls.Go(redisconn.NewCall(limitFromNow(), script(false, &scripts.Look, []string{s.inbox(k)}, wakeArgs...)))
+	call := s.wake(k, false)
+	call.Answered = func() {
+		if noScript(call.Replies[0]) {
+			s.calls.Go(s.wake(k, true))
+		}
+	}
+	s.calls.Go(call)
+}
+
+func (s *waitStore) wake(k int, text bool) *redisconn.Call {
+	return redisconn.NewCall(limitFromNow(), script(text, &scripts.Look, []string{s.inbox(k)}, wakeArgs...))
 }
 
 // wakeArgs have the look script push to an inbox.

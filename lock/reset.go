@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -31,27 +32,52 @@ func (c *Client) Owner(ctx context.Context, name string) (Owner, error) {
 // was held and by whom, without the ID. A holder that renews its lease is told at its next renewal,
 // any other when its lease ends: until then there can be two.
 //
-// It blocks as [Client.Owner] does. The error Is [ErrUnknown] if Redis may have done it without
-// telling; then nobody held the lock after it, but who did before is not known. It Is [ErrWrongType],
-// and nothing is changed, if the key is not a lock.
+// It asks who holds the lock, and takes it from that one; if it has changed hands meanwhile, again, for
+// one operation limit of 2 s at most, after which the error is a [*HeldError]. Each of the two steps
+// blocks as [Client.Owner] does. The error Is [ErrUnknown] if Redis may have done it without telling. It
+// Is [ErrWrongType], and nothing is changed, if the key is not a lock.
 func (c *Client) Reset(ctx context.Context, name string) (was Owner, held bool, err error) {
-	var before *taken
-	doubt := false
+	began := time.Now()
+	for {
+		seen, err := c.resetOnce(ctx, name)
+		switch {
+		case errors.Is(err, errChanged) && time.Since(began) < operationLimit:
+		case errors.Is(err, errChanged):
+			return Owner{}, false, c.Mutex(name).heldError(seen)
+		case err != nil || seen == nil:
+			return Owner{}, false, err
+		default:
+			return parseOwner(name, seen.owner, seen.pttl).anonymous(), true, nil
+		}
+	}
+}
+
+// resetOnce takes the lock from whoever holds it at the moment, and from nobody else, so that what is
+// executed late takes it from nobody. It returns who that was, nil for nobody.
+func (c *Client) resetOnce(ctx context.Context, name string) (seen *taken, err error) {
 	err = c.call(ctx, "reset", name, func() (err error) {
-		before, err = c.store.reset(ctx, name)
+		seen, err = c.store.owner(ctx, name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	doubt := false
+	var before *taken
+	err = c.call(ctx, "reset", name, func() (err error) {
+		before, err = c.store.reset(ctx, name, seen)
 		doubt = doubt || sent(err)
 		return err
 	})
 	switch {
-	case err != nil:
-		return Owner{}, false, err
+	case doubt && (err == nil || errors.Is(err, errChanged)):
+		return seen, nil // by the first of the two, if not by its holder
 	case before != nil:
-		return parseOwner(name, before.owner, before.pttl).anonymous(), true, nil
-	case doubt:
-		return Owner{}, false, fmt.Errorf("lock: reset %q: it is free now, who held it was not told: %w",
-			name, ErrUnknown)
+		return before, nil
+	case err == nil:
+		return nil, nil // it was free by then, if not before
 	}
-	return Owner{}, false, nil
+	return seen, err
 }
 
 // call does something with a lock that may be done again after a network error.
@@ -207,9 +233,9 @@ func (c *Client) resetThese(ctx context.Context, owners, reset []Owner) ([]Owner
 	for i, o := range owners {
 		refs[i] = lockRef{name: o.Name, id: o.ID}
 	}
-	released, errs := c.store.releaseAll(ctx, limitFromNow(), refs)
+	found, errs := c.store.releaseAll(ctx, limitFromNow(), refs)
 	for i, o := range owners {
-		if released[i] {
+		if found[i] == wasHeld {
 			reset = append(reset, o.anonymous())
 		}
 	}

@@ -19,8 +19,8 @@ import (
 // repeatedly and concurrently: every call gets the first one's result.
 //
 // nil: the lock was released. An error that Is [ErrNotHeld] and [ErrLost]: the lease had ended
-// before. [ErrUnknown]: it is not known whether it was released, or whether nobody got it before its
-// minimum was over; the client goes on trying in the background until the key must have expired or the
+// before. [ErrUnknown]: it is not known whether it was released, or expired before it could be, or
+// whether nobody got it before its minimum was over; the client goes on trying in the background until the key must have expired or the
 // client is closed. Any other error: Redis refuses, or the client was closed before, and the key expires
 // with its TTL, if it has one.
 func (l *Lease) Unlock(ctx context.Context) error {
@@ -72,25 +72,27 @@ func (h *hold) unlocked(u *unlocking, err error) {
 // was valid when it was ended.
 func (h *hold) release(held bool, deadline time.Time) error {
 	s := h.client.store
-	doubt := false
 	ref, began := h.ref(held), time.Now()
-	released, err := s.release(context.Background(), limitFromNow(), ref)
+	a := answer{held: held, ended: h.term.Err()}
+	a.found, a.err = s.release(context.Background(), limitFromNow(), ref)
 	// A demoted master answers READONLY, and the line gives its connection up: the next one may be to
 	// the right server.
-	if broken(err) || refused(err) && redisconn.Classify(err) == redisconn.Moved {
-		doubt = sent(err)
+	if broken(a.err) || refused(a.err) && redisconn.Classify(a.err) == redisconn.Moved {
+		a.doubt = sent(a.err)
+		until := h.term.Until()
+		a.inTime = until.IsZero() || time.Now().Before(until)
 		began = time.Now()
 		again := limitFromNow()
 		if deadline.Before(again) {
 			again = deadline
 		}
 		h.client.stats.retried()
-		released, err = s.release(context.Background(), again, ref)
+		a.found, a.err = s.release(context.Background(), again, ref)
 	}
-	if released {
+	if a.found == wasHeld {
 		h.client.janitor.repair(ref, time.Since(began))
 	}
-	return h.result(ref, answer{held, h.term.Err(), released, doubt, err})
+	return h.result(ref, a)
 }
 
 // ref returns how the lock is to be released: if its lease was held to the end, not before its minimum
@@ -108,11 +110,12 @@ func (h *hold) ref(held bool) lockRef {
 
 // An answer is what came of a release.
 type answer struct {
-	held     bool  // the lease was valid when it was ended
-	ended    error // why it ended
-	released bool
-	doubt    bool // an earlier one may have been executed
-	err      error
+	held   bool  // the lease was valid when it was ended
+	ended  error // why it ended
+	found  released
+	doubt  bool // an earlier one may have been executed
+	inTime bool // and if so, before the key could have expired
+	err    error
 }
 
 // result turns the answer to a release, as ref says, into Unlock's.
@@ -123,7 +126,7 @@ func (h *hold) result(ref lockRef, a answer) error {
 	if retry {
 		again = time.Now().Add(retryEvery)
 	}
-	h.tidy(ref, again, a.doubt)
+	h.tidy(ref, again, a)
 	if err != nil && !retry && h.settings.noExpiry {
 		h.client.janitor.expire(h.ref(false)) // else it would be held for ever
 	}
@@ -137,12 +140,13 @@ func (h *hold) result(ref lockRef, a answer) error {
 		return h.foundLost(explain("unlock", h.name, err))
 	case err != nil:
 		return explain("unlock", h.name, err)
-	case a.released:
+	case a.found == wasHeld:
 		return nil
-	case a.doubt && ref.keep.IsZero(): // it was ours at the first attempt, which then did it
+	case a.doubt && ref.keep.IsZero() && a.inTime: // it was ours at the first attempt, which then did it
 		return nil
-	case a.doubt && time.Until(ref.keep) <= 0: // nobody has it, but perhaps not because its minimum is over
-		return fmt.Errorf("lock: unlock %q: %w: whether its minimum was kept was not told", h.name, ErrUnknown)
+	case a.doubt && time.Until(ref.keep) <= 0: // it is not ours, but perhaps it has expired
+		return fmt.Errorf("lock: unlock %q: %w: whether it was released before it expired was not told",
+			h.name, ErrUnknown)
 	}
 	return h.foundLost(errGone)
 }
@@ -166,11 +170,12 @@ func (h *hold) mayBeOvertaken(now time.Time) bool {
 }
 
 // tidy has the lock released in the background: from a time on until Redis answers (zero: not at all),
-// and once more after an operation limit if an earlier release (doubt) or acquire may be executed yet.
-func (h *hold) tidy(ref lockRef, from time.Time, doubt bool) {
+// and once more after an operation limit if an earlier release or acquire may be executed yet. a is what
+// is known of the lock by then.
+func (h *hold) tidy(ref lockRef, from time.Time, a answer) {
 	now := time.Now()
 	overtaken := h.mayBeOvertaken(now)
-	if from.IsZero() && !doubt && !overtaken {
+	if from.IsZero() && !a.doubt && !overtaken {
 		return
 	}
 	until := now.Add(time.Duration(h.longest.Load()) + operationLimit)
@@ -180,9 +185,11 @@ func (h *hold) tidy(ref lockRef, from time.Time, doubt bool) {
 	if !from.IsZero() {
 		h.client.janitor.add(ref, from, until)
 	}
-	if doubt || overtaken {
-		if overtaken {
-			ref.fence = 0 // an acquire that is executed now draws a later token for this very id
+	if a.doubt || overtaken {
+		// An acquire that is executed now draws a later token for this very id. But so does who adopts
+		// the lock and keeps the id: that one must not be hit, so Redis must have told that nobody has.
+		if overtaken && a.err == nil && a.found != handedOn {
+			ref.fence = 0
 		}
 		h.client.janitor.add(ref, now.Add(operationLimit), until)
 	}

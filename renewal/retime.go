@@ -63,6 +63,28 @@ func (t *Term) Confirm(sent Instant, ttl, margin time.Duration) error {
 	return err
 }
 
+// Shorten says that the store, asked at sent, keeps the lease for no longer than ttl, though more was
+// believed: validUntil moves back to sent + ttl - margin, the term is due for renewal now, and it ends if
+// that has passed. It does nothing if an extend that was sent later is confirmed. It does not block, and
+// calls Options.Ended if the term ends.
+func (t *Term) Shorten(sent Instant, ttl, margin time.Duration) {
+	t.set.mu.Lock()
+	now := t.set.clock()
+	var e event
+	lease := sent.add(span(ttl, margin))
+	later := t.confirmed.mono.After(sent.mono)
+	if !t.noExpiry && !t.ended() && !later && lease.left(now) < t.lease.left(now) {
+		t.moveLocked(lease, now)
+		if t.passedLocked(now) {
+			e = t.endLocked(now, nil)
+		} else if t.pos >= 0 {
+			t.scheduleLocked(now.mono, now)
+		}
+	}
+	t.set.mu.Unlock()
+	t.set.report(e)
+}
+
 // Hurry makes the term due for renewal now. It is for a caller whose own extend has failed and who
 // does not want to wait for the next one. It does not block and does nothing if the term has ended,
 // is not renewed at all, or is in a batch that is under way.

@@ -33,6 +33,7 @@ type Call struct {
 	Commands []Command
 	Deadline time.Time // when it must have its replies
 	Written  func()    // if not nil, called once: from then on nothing of the call is written
+	Answered func()    // if not nil, called by the driver when the replies are there; it must not block
 
 	Replies []any     // one per command; error replies are redis.Error
 	Sent    time.Time // read before the first byte was written
@@ -87,6 +88,9 @@ func (c *Call) written() {
 func (c *Call) finish(err error) {
 	c.written()
 	c.err = err
+	if c.Answered != nil && err == nil {
+		c.Answered()
+	}
 	if c.done != nil {
 		close(c.done)
 	}

@@ -1,5 +1,5 @@
 -- acquire takes the lock if it is free, and tells who holds it if it is not. It can also take it over
--- from a given id, or from whoever holds it.
+-- from a given id.
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the fence; left out if no fencing token is wanted
@@ -8,8 +8,8 @@
 -- ARGV[3]  the fence's TTL in milliseconds; only with KEYS[2]
 -- ARGV[4]  left out; or 'given': the id was chosen by the user, so finding it there is no success;
 --          or 'adopt': take the lock over from whoever holds it under the id ARGV[5], and only then;
---          or 'seize': take the lock whoever holds it, also under this very id, which the user chose
--- ARGV[5]  the id to take over from, which may be ARGV[1]; only with 'adopt'
+--          or 'seize': both, as ARGV[1] was chosen by the user, and is no success if it is not ARGV[5]
+-- ARGV[5]  the id to take over from, which may be ARGV[1]; only with 'adopt' and 'seize'
 --
 -- Returns the fencing token as text ('0' without KEYS[2]) when the lock is ours now, or was already
 -- under this very id (the repeat of an attempt whose reply was lost: its TTL is brought back to
@@ -20,9 +20,10 @@
 -- All checks stand before the first write, and the fence is written before the lock: an error
 -- after the lock's SET would leave a lock that nobody holds. Tokens are put together and compared
 -- as text, which is exact and quicker than numbers. Before a takeover or a given id that is there is
--- refused, a write that changes nothing, to whatever the lock is, makes a replica answer READONLY instead of what it last
--- heard.
+-- refused, a write that changes nothing, to whatever the lock is, makes a replica answer READONLY
+-- instead of what it last heard.
 local call, mode = redis.pcall, ARGV[4]
+local over = mode == 'adopt' or mode == 'seize'
 local owner = call('GET', KEYS[1])
 local pttl
 if owner then
@@ -30,14 +31,14 @@ if owner then
   pttl = call('PTTL', KEYS[1])
   if type(pttl) == 'table' then return pttl end
 end
-if mode == 'adopt' and owner ~= ARGV[1] and owner ~= ARGV[5] or mode == 'given' and owner == ARGV[1] then
+if over and owner ~= ARGV[5] and (owner ~= ARGV[1] or mode == 'seize') or mode == 'given' and owner == ARGV[1] then
   local wrote = call('LREM', KEYS[1], 0, '')
   if type(wrote) == 'table' and not string.find(wrote.err, 'WRONGTYPE', 1, true) then return wrote end
   if not owner then return {} end
 end
-if mode == 'seize' or mode == 'adopt' and owner == ARGV[5] then
+if over and owner == ARGV[5] then
   owner = nil -- to be overwritten, as if it were free
-elseif owner and (owner ~= ARGV[1] or mode == 'given') then
+elseif owner and (owner ~= ARGV[1] or mode == 'given' or mode == 'seize') then
   return {string.sub(owner, 1, 1025), pttl}
 end
 

@@ -172,13 +172,12 @@ func TestExtendForEver(t *testing.T) {
 func TestSeize(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theFence}
-	args := []any{"me", 30_000, fenceTTL, "seize"}
+	args := []any{"me", 30_000, fenceTTL, "seize", "you"}
 	token := text(clock{}, ms(fenceTTL))
 
 	onBoth(t, Acquire, []test{
 		{
-			name: "free", keys: keys, args: args,
-			want: clock{}, after: lock("me", ms(30_000)).and(theFence, token),
+			name: "free", keys: keys, args: args, want: []any{}, after: state{},
 		},
 		{
 			name: "taken", keys: keys, args: args,
@@ -191,7 +190,17 @@ func TestSeize(t *testing.T) {
 			want:  clock{}, after: lock("me", ms(30_000)).and(theFence, token),
 		},
 		{
-			name: "our id is there", keys: keys, args: args,
+			name: "taken by another", keys: keys, args: args,
+			given: []command{{"SET", theLock, "them", "PX", 90_000}},
+			want:  []any{"them", ms(90_000)}, after: lock("them", ms(90_000)),
+		},
+		{
+			name: "our id is there instead", keys: keys, args: args,
+			given: []command{{"SET", theLock, "me", "PX", 10_000}},
+			want:  []any{"me", ms(10_000)}, after: lock("me", ms(10_000)),
+		},
+		{
+			name: "taken under our id", keys: keys, args: []any{"me", 30_000, fenceTTL, "seize", "me"},
 			given: []command{{"SET", theLock, "me", "PX", 10_000}, {"SET", theFence, "7"}},
 			want:  clock{}, after: lock("me", ms(30_000)).and(theFence, token),
 		},
@@ -348,7 +357,7 @@ func TestReleaseWithFence(t *testing.T) {
 		tests = append(tests, test{
 			name: "fence " + fence, keys: keys, args: args,
 			given: []command{me, {"SET", theFence, fence}},
-			want:  0, after: lock("me", ms(10_000)).and(theFence, text(fence, forever)),
+			want:  2, after: lock("me", ms(10_000)).and(theFence, text(fence, forever)),
 		})
 	}
 	tests = append(tests,

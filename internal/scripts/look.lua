@@ -11,8 +11,7 @@
 --
 -- With ARGV[1] = 'wake' it ends the blocking read of a wait connection instead: KEYS[1] is that one's
 -- inbox, ARGV[2] the inbox's TTL in milliseconds. It is part of this script because this one is known
--- wherever somebody waits, and who wakes does not wait for a reply that says otherwise. The two writes
--- are one, so that an inbox that nobody reads any more expires.
+-- wherever somebody waits. The two writes are one, so that an inbox that nobody reads any more expires.
 --
 -- The hash is a courtesy: that it cannot be written (out of memory, not allowed, a foreign type)
 -- disturbs nobody's waiting. A key of a foreign type is left alone, its TTL too.

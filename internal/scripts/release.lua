@@ -10,8 +10,8 @@
 -- ARGV[4]  the lease's fencing token; 0 without KEYS[3]
 -- ARGV[5]  of a pool's member, what to push as the signal: its name; left out: 1
 --
--- Returns 1 when it was released, 0 when somebody else or nobody holds it, be it under the same id
--- with a later fencing token. WRONGTYPE if the lock is something else; a signal key of a foreign type
+-- Returns 1 when it was released, 0 when somebody else or nobody holds it, 2 when somebody else does so
+-- under the same id, with a later fencing token. WRONGTYPE if the lock is something else; a signal key of a foreign type
 -- is left alone, and a fence that is missing, or is no token, says nothing.
 --
 -- A lock that is not free at once stays there with the value <id>/kept, so that no late renewal and
@@ -28,25 +28,25 @@
 local call = redis.pcall
 local owner = call('GET', KEYS[1])
 if type(owner) == 'table' then return owner end
-local ours = owner == ARGV[1]
+local ours, later = owner == ARGV[1], false
 if ours and KEYS[3] then
   local last, token = call('GET', KEYS[3]), ARGV[4]
   if type(last) == 'table' then
     if not string.find(last.err, 'WRONGTYPE', 1, true) then return last end
   elseif last and (#last > #token or #last == #token and last > token) then
-    ours = not string.find(last, '^%d+$')
+    later = string.find(last, '^%d+$')
   end
 end
 local keep = ARGV[3] and tonumber(ARGV[3]) > 0
 local signals = call('LLEN', KEYS[2])
 local list = type(signals) == 'number'
 
-if not ours then
+if not ours or later then
   if list then
     local wrote = call('LREM', KEYS[2], 0, '')
     if type(wrote) == 'table' then return wrote end
   end
-  return keep and owner == ARGV[1] .. '/kept' and 1 or 0
+  return later and 2 or keep and owner == ARGV[1] .. '/kept' and 1 or 0
 end
 
 local gone = call('DEL', KEYS[1])

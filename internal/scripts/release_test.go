@@ -88,7 +88,7 @@ func TestRelease(t *testing.T) {
 func TestReset(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theSignal}
-	args := []any{signalTTL}
+	args := []any{signalTTL, "you"}
 
 	onBoth(t, Reset, []test{
 		{
@@ -103,12 +103,12 @@ func TestReset(t *testing.T) {
 			want:  []any{1, "you", -1}, after: state{theSignal: signalled},
 		},
 		{
-			name: "taken by nobody's name", keys: keys, args: args,
+			name: "taken by nobody's name", keys: keys, args: []any{signalTTL, ""},
 			given: []command{{"SET", theLock, ""}},
 			want:  []any{1, "", -1}, after: state{theSignal: signalled},
 		},
 		{
-			name: "taken by something huge", keys: keys, args: args,
+			name: "taken by something huge", keys: keys, args: []any{signalTTL, cut},
 			given: []command{{"SET", theLock, huge}},
 			want:  []any{1, cut, -1}, after: state{theSignal: signalled},
 		},
@@ -122,6 +122,17 @@ func TestReset(t *testing.T) {
 			given: []command{{"SET", theLock, "you"}, {"HSET", theSignal, "f", "v"}},
 			want:  []any{1, "you", -1}, after: state{theSignal: foreign},
 		},
+		{
+			name: "taken by another", keys: keys, args: args,
+			given: []command{{"SET", theLock, "them", "PX", 10_000}},
+			want:  []any{2}, after: lock("them", ms(10_000)),
+		},
+		{
+			name: "taken, but was free", keys: keys, args: args[:1],
+			given: []command{{"SET", theLock, "", "PX", 10_000}},
+			want:  []any{2}, after: lock("", ms(10_000)),
+		},
+		{name: "still free", keys: keys, args: args[:1], want: []any{0}, after: state{}},
 		{name: "free", keys: keys, args: args, want: []any{0}, after: state{}},
 		{
 			name: "free, signal there", keys: keys, args: args,

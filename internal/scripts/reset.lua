@@ -1,26 +1,27 @@
--- reset gives the lock up whoever holds it, and wakes one waiter.
+-- reset gives the lock up if it still has the value that was seen, whoever's it is, and wakes one waiter.
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the signal
 -- ARGV[1]  the signal's TTL in milliseconds
+-- ARGV[2]  the value, at most its first 1025 bytes; left out: nobody held it
 --
--- Returns {1, owner, pttl} as they were (of the owner at most the first 1025 bytes), or {0} when
--- nobody held it. WRONGTYPE, and nothing touched, if the lock is something else; a signal key of a
+-- Returns {1, owner, pttl} as they were (of the owner at most the first 1025 bytes), {0} when nobody
+-- holds it, or {2} when another value is there. WRONGTYPE, and nothing touched, if the lock is something else; a signal key of a
 -- foreign type is left alone.
 --
--- The lock's DEL comes before the push, as in release. Before {0}, a write that changes nothing
+-- The lock's DEL comes before the push, as in release. Before {0} and {2}, a write that changes nothing
 -- makes a replica answer READONLY instead of what it last heard.
 local owner = redis.pcall('GET', KEYS[1])
 if type(owner) == 'table' then return owner end
 local signals = redis.pcall('LLEN', KEYS[2])
 local list = type(signals) == 'number'
 
-if not owner then
+if not owner or string.sub(owner, 1, 1025) ~= ARGV[2] then
   if list then
     local wrote = redis.pcall('LREM', KEYS[2], 0, '')
     if type(wrote) == 'table' then return wrote end
   end
-  return {0}
+  return {owner and 2 or 0}
 end
 
 local pttl = redis.pcall('PTTL', KEYS[1])

@@ -18,7 +18,7 @@ var (
 	releaseCall = usual{Release, []string{theLock, theSignal}, []any{"me", signalTTL}}
 	keepCall    = usual{Release, []string{theLock, theSignal}, []any{"me", signalTTL, 60_000}}
 	adoptCall   = usual{Acquire, []string{theLock, theFence}, []any{"me", 30_000, fenceTTL, "adopt", "old"}}
-	resetCall   = usual{Reset, []string{theLock, theSignal}, []any{signalTTL}}
+	resetCall   = usual{Reset, []string{theLock, theSignal}, []any{signalTTL, "me"}}
 	repairCall  = usual{Repair, []string{theLock, theSignal}, []any{signalTTL}}
 	ownerCall   = usual{Owner, []string{theLock}, nil}
 	lookCall    = usual{Look, []string{theLock, waiting}, []any{5000, 1, "n", 2}}
@@ -64,7 +64,8 @@ func TestReplica(t *testing.T) {
 		{"look whether ours", "me", usual{Extend, extendCall.keys, []any{"me", 0, 0}}, fails("READONLY")},
 		{"given id is there", "me", usual{Acquire, acquireCall.keys, []any{"me", 30_000, fenceTTL, "given"}}, fails("READONLY")},
 		{"release what is kept", "me/kept", keepCall, fails("READONLY")},
-		{"reset taken", "you", resetCall, fails("READONLY")},
+		{"reset taken", "me", resetCall, fails("READONLY")},
+		{"reset taken by another", "you", resetCall, fails("READONLY")},
 		{"reset free", "", resetCall, fails("READONLY")},
 		{"repair free", "", repairCall, fails("READONLY")},
 		{"owner", "you", ownerCall, []any{"you", ms(60_000)}},
@@ -151,8 +152,8 @@ func TestOutOfMemory(t *testing.T) {
 		check(t, reply, err, 0, theLock)
 	})
 	t.Run("reset", func(t *testing.T) {
-		reply, err := onFull(resetCall, command{"SET", theLock, "you"})
-		check(t, reply, err, []any{1, "you", -1})
+		reply, err := onFull(resetCall, command{"SET", theLock, "me"})
+		check(t, reply, err, []any{1, "me", -1})
 	})
 	t.Run("repair", func(t *testing.T) {
 		reply, err := onFull(repairCall)
