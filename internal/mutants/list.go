@@ -30,7 +30,7 @@ var classics = []mutant{
 	},
 	{
 		"m3", "release without compare", "internal/scripts/release.lua",
-		"local ours = owner == ARGV[1]", "local ours = owner",
+		"local ours, later = owner == ARGV[1], false", "local ours, later = owner, false",
 		"Release", "internal/scripts", nil,
 	},
 	{
@@ -75,7 +75,7 @@ var classics = []mutant{
 	},
 	{
 		"m12", "a given id that is there is success", "internal/scripts/acquire.lua",
-		"elseif owner and (owner ~= ARGV[1] or mode == 'given') then", "elseif owner and owner ~= ARGV[1] then",
+		"elseif owner and (owner ~= ARGV[1] or mode == 'given' or mode == 'seize') then", "elseif owner and owner ~= ARGV[1] then",
 		"Given", "lock", nil,
 	},
 	{

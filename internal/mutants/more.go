@@ -103,9 +103,19 @@ var others = []mutant{
 		"Instants", "renewal", nil,
 	},
 	{
-		"late seize", "a Seize takes the lock from whoever holds it by then", "lock/force.go",
-		"		a.from, a.force = held.owner, true\n", "		a.seize = true\n",
+		"late seize", "a Seize takes the lock from whoever holds it by then", "internal/scripts/acquire.lua",
+		"if over and owner == ARGV[5] then", "if over then",
 		"SeizeExecutedLate", "lock", nil,
+	},
+	{
+		"late reset", "a Reset takes the lock from whoever holds it by then", "internal/scripts/reset.lua",
+		"if not owner or string.sub(owner, 1, 1025) ~= ARGV[2] then", "if not owner then",
+		"ResetExecutedLate", "lock", nil,
+	},
+	{
+		"kept id", "the clean-up of a repeated acquire goes by the id alone", "lock/unlock.go",
+		"if overtaken && a.err == nil && a.found != handedOn {", "if overtaken {",
+		"AdoptedWhileOvertaken", "lock", nil,
 	},
 	{
 		"foreign", "ResetAll and List touch keys that are no locks", "lock/reset.go",
@@ -125,8 +135,7 @@ var others = []mutant{
 	{
 		"again", "what an acquire may take late is left, once another one was sent", "lock/attempt.go",
 		"	a.mutex.client.janitor.add(a.inDoubt(), time.Now().Add(operationLimit), a.until)\n", "",
-		"Sim", "internal/sim",
-		[]string{"-seed", "6120"},
+		"RepeatTakesAnother", "pool", nil,
 	},
 	{
 		"overtaken", "what a repeated acquire may take late is left", "lock/unlock.go",
