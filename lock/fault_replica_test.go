@@ -38,13 +38,16 @@ func TestFaultReplica(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	other := acquire(t, c.Mutex("other"))
-	j := newFaultJob(t, s.URL(), 9*time.Second) // the lease must live through all of this
+	p := faultProxy(t, s)
+	j := newFaultJob(t, p.URL(), 9*time.Second) // the lease must live through all of this
 	faultBlocked(t, s, 1)
 
-	s.Do(t, "REPLICAOF", "127.0.0.1", "1") // nobody listens there: it keeps its data
+	p.Set(faultproxy.ToServer, faultproxy.Hold, "") // nobody must meet a master without the lock
+	s.Do(t, "REPLICAOF", "127.0.0.1", "1")          // nobody listens there: it keeps its data
 	s.Do(t, "CONFIG", "SET", "replica-read-only", "no")
 	s.Do(t, "RENAME", "lock:job", "kept") // a replica that has not heard of the lock
 	s.Do(t, "CONFIG", "SET", "replica-read-only", "yes")
+	p.Heal()
 
 	_, err = c.Mutex("new").TryLock(soon(t))
 	faultHasCode(t, "TryLock", err, "READONLY")
@@ -60,13 +63,15 @@ func TestFaultReplica(t *testing.T) {
 		t.Errorf("the renewal failed with %v", err)
 	}
 
-	s.Do(t, "CONFIG", "SET", "replica-read-only", "no")
 	if !j.lease.Valid() {
 		t.Fatalf("a replica's word was believed: %v", j.lease.Err())
 	}
+	p.Set(faultproxy.ToServer, faultproxy.Hold, "")
+	s.Do(t, "CONFIG", "SET", "replica-read-only", "no")
 	s.Do(t, "RENAMENX", "kept", "lock:job")
 	s.Do(t, "REPLICAOF", "NO", "ONE")
 	s.Do(t, "CONFIG", "SET", "replica-read-only", "yes")
+	p.Heal()
 	j.goesOn(t, s)
 	redistest.Until(t, "the background releases", func() bool { return value(t, s, "lock:other") == "" })
 }

@@ -94,14 +94,14 @@ func callOwner(t *testing.T, c *Client) (string, error) {
 }
 
 func callReset(t *testing.T, c *Client) (string, error) {
-	was, held, err := c.Reset(t.Context(), "job")
-	if errors.Is(err, ErrHeld) {
+	was, err := c.resetOnce(t.Context(), "job")
+	switch {
+	case errors.Is(err, errChanged):
 		return "changed", nil
-	}
-	if !held {
+	case err != nil || was == nil:
 		return "nobody", err
 	}
-	return fuzzOwner(was), err
+	return fuzzOwner(parseOwner("job", was.owner, was.pttl).anonymous()), nil
 }
 
 func callResetAll(t *testing.T, c *Client) (string, error) {

@@ -102,6 +102,9 @@ func run(t *testing.T, cfg chaos.Config) {
 	if !t.Failed() && (len(sum.leases) == 0 || sum.faults == 0) {
 		t.Error("nothing happened")
 	}
+	if !t.Failed() && cfg.Duration >= 20*time.Second && (sum.lost == 0 || long(sum.unharmed) == 0) {
+		t.Error("no lock was found free by a look: the rule about gaps was not tried")
+	}
 }
 
 // judge fails the test if the history breaks a rule, and keeps it then.

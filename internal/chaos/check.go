@@ -33,8 +33,9 @@ func Check(h *History) []Violation {
 	}
 	for _, g := range h.Gaps() {
 		if g.Length() > longestGap {
-			found = append(found, violation("gap", "%s was free from %v to %v, %v, while client %d waited",
-				g.Name, g.From, g.To, g.Length(), g.Client))
+			found = append(found, violation("gap",
+				"%s was free from %v to %v, %v of what counts, while client %d waited (unharmed: %v)",
+				g.Name, g.From, g.To, g.Length(), g.Client, g.Unharmed))
 		}
 	}
 	return append(found, h.signals()...)

@@ -169,6 +169,33 @@ func TestCheckers(t *testing.T) {
 			chaos.History{Free: free, Waits: waits, Faults: []chaos.Fault{{Client: -1, From: 3000 * ms, To: 3000 * ms}}},
 			nil,
 		},
+		"an unharmed client, and connections of others ended": {
+			chaos.History{
+				Free: free, Waits: waits, Unharmed: []int{1},
+				Faults: []chaos.Fault{{Client: -1, From: 3000 * ms, To: 3000 * ms}},
+			},
+			[]string{"gap"},
+		},
+		"an unharmed client, and Redis was stopped": {
+			chaos.History{
+				Free: free, Waits: waits, Unharmed: []int{1}, // 4.5 s less 1.6 s
+				Faults: []chaos.Fault{
+					{Client: -1, From: 500 * ms, To: 1100 * ms}, {Client: -1, From: 2000 * ms, To: 3500 * ms},
+				},
+			},
+			nil,
+		},
+		"an unharmed client, and Redis was stopped for too short": {
+			chaos.History{
+				Free: free, Waits: waits, Unharmed: []int{1}, // 4.5 s less 1.4 s, 0.1 and 1.3
+				Faults: []chaos.Fault{
+					{Client: -1, From: 0, To: 1100 * ms},
+					{Client: -1, From: 4200 * ms, To: 7000 * ms},
+					{Client: 2, From: 2000 * ms, To: 4000 * ms},
+				},
+			},
+			[]string{"gap"},
+		},
 		"taken without a token meanwhile": {
 			chaos.History{Free: free, Waits: waits, Leases: leases{lease(3000*ms, 3001*ms, 0)}},
 			nil,

@@ -20,7 +20,7 @@ type Config struct {
 	TTL       time.Duration // of the locks; work takes up to four of them
 	Duration  time.Duration // of all rounds together, about
 	Round     time.Duration // of the faults in one round
-	Clients   int           // each behind a fault proxy of its own
+	Clients   int           // with faults of their own, each behind a fault proxy
 	Workers   int           // of each client
 	Processes int           // that use locks, and are killed and stopped
 	Names     int           // of common locks
@@ -29,8 +29,8 @@ type Config struct {
 	// time that the rule "told" bounds; the rule "overlap" forgives only what such an act explains.
 	Operator bool
 
-	// Rest is how often the clients are left alone at the end of a round until only that is there what
-	// stays, which is measured then; 0: never.
+	// Rest is how often the clients are left alone at the end of a round with faults until only that is
+	// there what stays, which is measured then; 0: never.
 	Rest time.Duration
 }
 

@@ -7,14 +7,16 @@
 //
 // A run is a sequence of rounds. In most there are faults for a while, then everything is healed, the
 // holders release, and those who wait still have to get their locks. Some locks are held by processes of
-// their own, which are killed and stopped. Every third round is calm: there are no faults, the common locks
+// their own, which are killed and stopped. One lock is handed over while signals get lost, so that those
+// who wait without a fault find it by a look. Every third round is calm: there are no faults, the common locks
 // are handed over as fast as they can be, and waiters leave when they would get the signal. The history of
 // a round is checked by rules that know nothing of each other, nor of the library:
 //
 //   - overlap: two clients believe at the same time that they hold a name;
 //   - fence: a later lease has no greater fencing token, also across rounds;
-//   - gap: a name is free in Redis, or a member of a pool, somebody waits for it whom no fault keeps from
-//     it, for longer than a second and an operation limit;
+//   - gap: a name is free in Redis, or a member of a pool, and somebody waits for it for longer than a
+//     second and an operation limit. Of clients that are not harmed all that time counts but what Redis was
+//     stopped for; of others it starts anew after each of their faults and of Redis's;
 //   - signal: in a calm round too many handovers take as long as a waiter's look does;
 //   - kept: somebody gets a lock before its HoldAtLeast is over;
 //   - told: somebody believes in a lease for too long after an operator took its key away;

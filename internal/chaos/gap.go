@@ -9,15 +9,18 @@ import (
 // longestGap is for how long a lock may be free while somebody waits for it whom no fault keeps from it.
 const longestGap = look + operationLimit
 
-// A Gap is a time during which a lock was free and a client waited for it that no fault kept from it.
+// A Gap is a time during which a lock was free and a client waited for it that no fault kept from it. A
+// client that is not harmed waits on while Redis is stopped.
 type Gap struct {
 	Name     string
 	Client   int
 	From, To time.Duration
+	Unharmed bool
+	Stopped  time.Duration // of that time; only if Unharmed
 }
 
-// Length returns how long it was.
-func (g Gap) Length() time.Duration { return g.To - g.From }
+// Length returns how long it was, without what does not count.
+func (g Gap) Length() time.Duration { return g.To - g.From - g.Stopped }
 
 // Gaps returns all gaps, the longest first.
 func (h *History) Gaps() []Gap {
@@ -25,8 +28,12 @@ func (h *History) Gaps() []Gap {
 	faults := h.faults()
 	for _, free := range h.free() {
 		for _, w := range h.Waits {
-			g := Gap{free.Name, w.Client, max(free.From, w.Call), min(free.To, w.Return)}
-			if w.Name == free.waitedFor() && g.From < g.To {
+			g := Gap{Name: free.Name, Client: w.Client, From: max(free.From, w.Call), To: min(free.To, w.Return)}
+			switch {
+			case w.Name != free.waitedFor() || g.From >= g.To:
+			case slices.Contains(h.Unharmed, w.Client):
+				gaps = append(gaps, g.whole(faults))
+			default:
 				gaps = append(gaps, g.without(faults)...)
 			}
 		}
@@ -52,7 +59,7 @@ func (g Gap) without(faults []Fault) (left []Gap) {
 			continue
 		}
 		if f.From > g.From {
-			left = append(left, Gap{g.Name, g.Client, g.From, f.From})
+			left = append(left, Gap{Name: g.Name, Client: g.Client, From: g.From, To: f.From})
 		}
 		g.From = f.To
 	}
@@ -60,6 +67,18 @@ func (g Gap) without(faults []Fault) (left []Gap) {
 		left = append(left, g)
 	}
 	return left
+}
+
+// whole returns the gap of a client that is not harmed: nothing starts its waiting anew, and only the time
+// in which Redis was stopped does not count.
+func (g Gap) whole(faults []Fault) Gap {
+	g.Unharmed = true
+	for _, f := range faults {
+		if f.Client == -1 {
+			g.Stopped += max(0, min(f.To, g.To)-max(f.From, g.From))
+		}
+	}
+	return g
 }
 
 // free returns when locks were free, cut where somebody got one without a fencing token: who asks Redis

@@ -15,6 +15,8 @@ type History struct {
 	Calm   bool             // there were no faults; locks were only handed over
 	Before map[string]int64 // the greatest fencing token of each name in earlier rounds
 
+	Unharmed []int // clients for whom alone no fault was
+
 	Leases   []Lease
 	Waits    []Wait
 	Free     []Free

@@ -57,7 +57,7 @@ func (r *run) figures() Figures {
 	runtime.ReadMemStats(&memory)
 	files, _ := os.ReadDir("/proc/self/fd") // one of them is the directory's
 	list, _ := redis.String(r.command("CLIENT", "LIST"))
-	return Figures{runtime.NumGoroutine(), len(files), memory.HeapAlloc, len(connections(list))}
+	return Figures{runtime.NumGoroutine(), len(files), memory.HeapAlloc, len(connections(list, ""))}
 }
 
 // close closes all clients, after which nothing must be left of them.
@@ -105,12 +105,12 @@ func (r *run) puppetSeats() (seats []*seat) {
 	return seats
 }
 
-// connections returns the ids of the library's connections.
-func connections(list string) (ids []string) {
+// connections returns the ids of the library's connections, by those of clients that begin so.
+func connections(list, labels string) (ids []string) {
 	for line := range strings.Lines(list) {
 		fields := strings.Fields(line)
 		for _, f := range fields {
-			if strings.HasPrefix(f, "name=holdfast:") {
+			if strings.HasPrefix(f, "name=holdfast:"+labels) {
 				ids = append(ids, strings.TrimPrefix(fields[0], "id="))
 			}
 		}

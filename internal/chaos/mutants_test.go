@@ -18,6 +18,7 @@ type mutant struct {
 	name  string
 	edits []edit
 	args  []string
+	rule  string // that must find it; else any may
 }
 
 // An edit replaces a text that must be there once.
@@ -29,7 +30,8 @@ var known = []mutant{
 		{"renewal/run.go", "t.confirmLocked(req, sent, now)", "t.confirmLocked(req, now, now)"},
 	}},
 	{name: "m3 release without compare", edits: []edit{
-		{"internal/scripts/release.lua", "local ours = owner == ARGV[1]", "local ours = owner"},
+		{"internal/scripts/release.lua", "local ours, later = owner == ARGV[1],", "local ours, later = owner,"},
+		{"internal/scripts/release.lua", "if ours and KEYS[3] then", "if false then"}, // it compares, too
 	}},
 	{name: "m4 extend without compare", args: []string{"-operator"}, edits: []edit{
 		{"internal/scripts/extend.lua", "local ours = owner == ARGV[1]", "local ours = owner"},
@@ -51,10 +53,13 @@ var known = []mutant{
 		{"lock/lease.go", "func leaked(h *hold) { h.dropped.Store(true) }", "func leaked(h *hold) {}"},
 	}},
 	{name: "what left a pool is given out", edits: []edit{
-		{"internal/scripts/acquire_any.lua", "    if score then free = i end", "    free = i"},
+		{"internal/scripts/acquire_any.lua", "local got = score and take(i)", "local got = take(i)"},
 	}},
 	{name: "a lock without expiry is left held", args: []string{"-duration=1m"}, edits: []edit{
 		{"lock/unlock.go", "		until = now.Add(forEver)\n", "		until = now\n"},
+	}},
+	{name: "looks are dropped", rule: "gap", edits: []edit{
+		{"signal/conn.go", "e != nil && i < len(left) {", "e != nil && i < len(left) && !(l.full && e.served) {"},
 	}},
 	{name: "kept for too short", edits: []edit{
 		{"lock/unlock.go", "held && time.Until(keep) > 0", "false && time.Until(keep) > 0"},
@@ -78,6 +83,9 @@ func TestMutants(t *testing.T) {
 			args := append([]string{"-duration=20s", "-ttl=100ms", "-out=" + kept}, m.args...)
 			text := fails(t, dir, "TestFaultChaos", "violations", args...)
 			t.Logf("caught:\n%s", excerpt(text))
+			if m.rule != "" && !strings.Contains(text, ": "+m.rule+": ") {
+				t.Errorf("not by the rule %q", m.rule)
+			}
 			history, err := filepath.Glob(filepath.Join(kept, "*.json"))
 			if err != nil || len(history) != 1 {
 				t.Fatalf("kept %q, %v; want one history", history, err)

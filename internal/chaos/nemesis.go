@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -115,6 +116,9 @@ func (r *run) torment(d time.Duration) {
 	ttl, end := r.cfg.TTL, time.Now().Add(d)
 	for rest := time.Until(end); rest > 0; rest = time.Until(end) {
 		wait(nil, min(rest, ttl/2+upTo(r.random, 600*time.Millisecond)))
+		if r.lossy.late(r.now()) {
+			continue
+		}
 		f := Fault{Client: -1, From: r.now()}
 		switch r.random.IntN(4) {
 		case 0, 1:
@@ -134,14 +138,15 @@ func (r *run) torment(d time.Duration) {
 	}
 }
 
-// kill ends about half of the library's connections.
+// kill ends about half of the library's connections, but those of the clients that are not harmed.
 func (r *run) kill() {
 	list, err := redis.String(r.command("CLIENT", "LIST"))
 	if err != nil {
 		r.seen("CLIENT LIST: %v", err)
 	}
-	for _, id := range connections(list) {
-		if chance(r.random, 50) {
+	spared := connections(list, unharmedLabel)
+	for _, id := range connections(list, "") {
+		if chance(r.random, 50) && !slices.Contains(spared, id) {
 			_, _ = r.command("CLIENT", "KILL", "ID", id) // it may be gone
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/lock"
@@ -19,7 +20,12 @@ const (
 // is told to leave, at about the moment of the release. Whoever released the lock or left stays away until
 // others have had it: it would ask on its return, and so hide that a signal is lost.
 type relay struct {
-	name string
+	name      string
+	ttl, hold time.Duration
+	victims   []*seat // that lose signals; none in a round without faults
+
+	losing sync.Mutex   // held while victims are silent, and at each release
+	silent atomic.Int64 // since when they are, in the run's time; 0: they are not
 
 	mu   sync.Mutex // guards the fields below
 	line []*place   // those who wait, first the one who has for longest
@@ -27,15 +33,20 @@ type relay struct {
 }
 
 // A place is one who waits.
-type place struct{ leave context.CancelFunc }
+type place struct {
+	seat  *seat
+	leave context.CancelFunc
+}
 
-func newRelay(name string) *relay { return &relay{name: name, next: make(chan struct{})} }
+func newRelay(name string) *relay {
+	return &relay{name: name, ttl: relayTTL, hold: relayHold, next: make(chan struct{})}
+}
 
 // join puts somebody at the end of the line.
-func (r *relay) join(leave context.CancelFunc) *place {
+func (r *relay) join(s *seat, leave context.CancelFunc) *place {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := &place{leave}
+	p := &place{s, leave}
 	r.line = append(r.line, p)
 	return p
 }
@@ -79,9 +90,9 @@ func (w *worker) runWith(r *relay, stop <-chan struct{}) (next <-chan struct{}) 
 	defer cancel()
 	o := order{
 		how: "Relay", name: r.name, client: w.seat.current(), waits: true,
-		options: &lock.MutexOptions{TTL: relayTTL},
+		options: &lock.MutexOptions{TTL: r.ttl},
 	}
-	p, began := r.join(cancel), w.run.now()
+	p, began := r.join(w.seat, cancel), w.run.now()
 	lease, err := o.mutex().Lock(ctx)
 	b := w.belief(lease, o, began)
 	next = r.left(p, err == nil)
@@ -89,15 +100,22 @@ func (w *worker) runWith(r *relay, stop <-chan struct{}) (next <-chan struct{}) 
 	if err != nil {
 		return next
 	}
-	for end := b.rec.Return + relayHold/2 + upTo(w.random, relayHold); b.valid() && w.run.now() < end; {
+	for end := b.rec.Return + r.hold/2 + upTo(w.random, r.hold); b.valid() && w.run.now() < end; {
 		wait(stop, poll)
+	}
+	release := func() {
+		b.unlock(context.Background())
+		b.write()
+	}
+	if len(r.victims) > 0 {
+		w.lose(r, next, stop, release)
+		return next
 	}
 	if chance(w.random, 50) {
 		r.sendAway(upTo(w.random, time.Millisecond))
 		spin(upTo(w.random, time.Millisecond))
 	}
-	b.unlock(context.Background())
-	b.write()
+	release()
 	return next
 }
 

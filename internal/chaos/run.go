@@ -27,11 +27,16 @@ type run struct {
 	workers []*worker
 	dropper *worker
 	relays  []*relay // one for each common lock
+	lossy   *relay
+	losers  []*worker // who take part in it
 	nemeses []*nemesis
 	puppets []*puppet
 	watch   *watch
-	offset  time.Duration // by which the clock of all processes is ahead of ours
-	rested  time.Duration // when the clients were last left alone
+
+	unharmed []int // clients
+
+	offset time.Duration // by which the clock of all processes is ahead of ours
+	rested time.Duration // when the clients were last left alone
 
 	adminMu sync.Mutex // of the connection that follows
 	admin   redis.Conn
@@ -56,7 +61,7 @@ func Run(t testing.TB, cfg Config, check func(h *History) bool) {
 	}
 	for round := 0; ; round++ {
 		r.record(func(*History) {
-			r.h = &History{Config: cfg, Round: round, Calm: calm(round), Before: before}
+			r.h = &History{Config: cfg, Round: round, Calm: calm(round), Before: before, Unharmed: r.unharmed}
 		})
 		if !r.round() {
 			check(r.h)
@@ -85,33 +90,44 @@ func start(t testing.TB, cfg Config) *run {
 		ids: map[string][]string{}, stays: map[string]*lock.Client{},
 	}
 	r.admin = r.server.Dial(t)
-	r.watch = newWatch(&r.recorder, r.server.Dial(t), r.names)
+	r.watch = newWatch(&r.recorder, r.server.Dial(t), append(r.cfg.names(), lossy))
 	for _, name := range r.names {
 		r.relays = append(r.relays, newRelay(name))
 	}
 	for i := range cfg.Clients {
-		s := r.seat(i)
+		s := r.harmed(i)
 		r.seats = append(r.seats, s)
 		for range cfg.Workers {
-			n := len(r.workers)
-			w := &worker{run: r, seat: s, index: n, random: cfg.random(uint64(1000 + n))}
-			r.workers = append(r.workers, w)
+			r.workers = append(r.workers, r.worker(s))
 		}
 	}
-	r.dropper = &worker{run: r, seat: r.seats[0], index: len(r.workers), random: cfg.random(999)}
+	r.lossyRelay()
+	r.dropper = r.worker(r.seats[0])
 	ahead, shared := offset(r.now)
 	r.offset = ahead
 	for i := 0; shared && i < cfg.Processes; i++ {
-		p := &puppet{run: r, seat: r.seat(cfg.Clients + i), random: cfg.random(uint64(2000 + i))}
+		p := &puppet{run: r, seat: r.harmed(cfg.Clients + i), random: cfg.random(uint64(2000 + i))}
 		r.puppets = append(r.puppets, p)
 	}
 	return r
 }
 
-// seat makes a place for clients, behind a proxy with a nemesis of its own.
+// seat makes a place for clients, behind a proxy.
 func (r *run) seat(i int) *seat {
 	s := &seat{index: i, proxy: faultproxy.Start(r.t, r.server.Network(), r.server.Addr())}
 	s.url = s.proxy.URL()
+	return s
+}
+
+// worker makes one for a seat. Their numbers are all different.
+func (r *run) worker(s *seat) *worker {
+	n := len(r.workers) + len(r.losers)
+	return &worker{run: r, seat: s, index: n, random: r.cfg.random(uint64(1000 + n))}
+}
+
+// harmed makes a place with a nemesis of its own.
+func (r *run) harmed(i int) *seat {
+	s := r.seat(i)
 	r.nemeses = append(r.nemeses, &nemesis{run: r, seat: s, random: r.cfg.random(uint64(1 + i))})
 	return s
 }
@@ -157,6 +173,9 @@ func (r *run) storm(work *sync.WaitGroup, stop <-chan struct{}) {
 	for _, w := range r.workers {
 		work.Go(func() { w.work(stop) })
 	}
+	for _, w := range r.losers {
+		work.Go(func() { w.handOn(r.lossy, stop) })
+	}
 	for _, p := range r.puppets {
 		work.Go(func() { p.live(stop) })
 	}
@@ -183,7 +202,8 @@ func (r *run) ended(work *sync.WaitGroup) bool {
 // after looks at what is there when the programs of a round have ended.
 func (r *run) after() {
 	r.stayed()
-	if r.cfg.Rest > 0 && r.now()-r.rested >= r.cfg.Rest {
+	if r.cfg.Rest > 0 && !r.h.Calm && // of a calm round less stays: it is not to be compared with
+		r.now()-r.rested >= r.cfg.Rest {
 		wait(nil, restFor)
 		f := r.figures()
 		r.h.Figures = &f

@@ -1,7 +1,7 @@
 package chaos
 
 import (
-	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +17,10 @@ type seat struct {
 	proxy *faultproxy.Proxy
 	url   string
 
+	// No fault is for this client alone: neither the nemesis nor the operator of Redis picks it out. It
+	// stays for the whole run.
+	unharmed bool
+
 	dropped, leaked atomic.Int64 // leases, and of them those that a hook told of
 
 	mu     sync.Mutex // guards the fields below
@@ -24,10 +28,17 @@ type seat struct {
 	shared *pool.Pool // as the client sees it, for all its workers
 }
 
+// unharmedLabel begins the labels of clients that are not harmed.
+const unharmedLabel = "chaos-unharmed-"
+
 // open opens a client for a seat.
 func (r *run) open(s *seat) *lock.Client {
+	label := "chaos-"
+	if s.unharmed {
+		label = unharmedLabel
+	}
 	c, err := lock.Open(s.url, &lock.Options{
-		TTL: r.cfg.TTL, Label: fmt.Sprintf("chaos-%d", s.index),
+		TTL: r.cfg.TTL, Label: label + strconv.Itoa(s.index),
 		Hooks: lock.Hooks{Leaked: func(lock.LeakedInfo) { s.leaked.Add(1) }},
 	})
 	if err != nil {
@@ -56,7 +67,7 @@ func (s *seat) pool(c *lock.Client) *pool.Pool {
 // reopen closes the client, while others may use it, and puts a new one in its place. The first seat's
 // stays for the whole run, so that it shows what piles up.
 func (s *seat) reopen(r *run) {
-	if s.index == 0 {
+	if s.index == 0 || s.unharmed {
 		return
 	}
 	next := r.open(s)

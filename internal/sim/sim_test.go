@@ -68,16 +68,18 @@ func TestSim(t *testing.T) {
 		time.Duration(virtual.Load()).Round(time.Second), time.Since(began).Round(time.Millisecond))
 }
 
-// replay runs one program until it fails.
+// replay runs one program until it fails, and tells of the last run.
 func replay(t *testing.T, seed uint64) {
-	for range *repeat {
-		o := run(t, seed)
-		if len(o.violations) > 0 || testing.Verbose() && *repeat == 1 {
-			tell(t, seed, o)
-			return
-		}
+	var o outcome
+	runs := 0
+	for runs < *repeat && len(o.violations) == 0 {
+		o = run(t, seed)
+		runs++
 	}
-	t.Logf("seed %d: no violation in %d runs; -repeat 1 shows the trace of one", seed, *repeat)
+	tell(t, seed, o)
+	if len(o.violations) == 0 {
+		t.Logf("seed %d: no violation in %d runs; the trace is that of the last one", seed, runs)
+	}
 }
 
 // tell says what was found, and how to find it again.
