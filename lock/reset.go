@@ -33,9 +33,9 @@ func (c *Client) Owner(ctx context.Context, name string) (Owner, error) {
 // any other when its lease ends: until then there can be two.
 //
 // It asks who holds the lock, and takes it from that one; if it has changed hands meanwhile, again, for
-// one operation limit of 2 s at most, after which the error is a [*HeldError]. Each of the two steps
-// blocks as [Client.Owner] does. The error Is [ErrUnknown] if Redis may have done it without telling. It
-// Is [ErrWrongType], and nothing is changed, if the key is not a lock.
+// one operation limit of 2 s at most, after which the error Is [ErrHeld]. Each of the two steps blocks as
+// [Client.Owner] does. The error Is [ErrUnknown] if Redis may have done it without telling. It Is
+// [ErrWrongType], and nothing is changed, if the key is not a lock.
 func (c *Client) Reset(ctx context.Context, name string) (was Owner, held bool, err error) {
 	began := time.Now()
 	for {
@@ -43,7 +43,7 @@ func (c *Client) Reset(ctx context.Context, name string) (was Owner, held bool, 
 		switch {
 		case errors.Is(err, errChanged) && time.Since(began) < operationLimit:
 		case errors.Is(err, errChanged):
-			return Owner{}, false, c.Mutex(name).heldError(seen)
+			return Owner{}, false, fmt.Errorf("%w: %w", err, ErrHeld)
 		case err != nil || seen == nil:
 			return Owner{}, false, err
 		default:
