@@ -54,6 +54,25 @@ func TestFaultAdoptedWhileOvertaken(t *testing.T) {
 	}
 }
 
+// The first release of a lease whose lock was adopted is lost. The repeat says whose it is, and so that the
+// first released nothing.
+func TestFaultReleaseOfAnAdoptedLock(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	first := acquire(t, faultMet(t, p.URL(), nil).Mutex("job"))
+	m := faultMet(t, s.URL(), nil).MutexWith("job", &lock.MutexOptions{KeepID: true})
+	second, err := m.Adopt(soon(t), first.ID())
+	if err != nil {
+		t.Fatalf("Adopt: %v", err)
+	}
+	p.Catch(faultproxy.CutReply, scripts.Release.SHA1)
+	if err := first.Unlock(soon(t)); !errors.Is(err, lock.ErrNotHeld) || !errors.Is(err, lock.ErrLost) {
+		t.Errorf("Unlock: %v", err)
+	}
+	unlock(t, second)
+}
+
 // A Reset is executed after its repeat was answered.
 func TestFaultResetExecutedLate(t *testing.T) {
 	t.Parallel()

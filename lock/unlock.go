@@ -20,9 +20,9 @@ import (
 //
 // nil: the lock was released. An error that Is [ErrNotHeld] and [ErrLost]: the lease had ended
 // before. [ErrUnknown]: it is not known whether it was released, or expired before it could be, or
-// whether nobody got it before its minimum was over; the client goes on trying in the background until the key must have expired or the
-// client is closed. Any other error: Redis refuses, or the client was closed before, and the key expires
-// with its TTL, if it has one.
+// whether nobody got it before its minimum was over; the client goes on trying in the background until
+// the key must have expired or the client is closed. Any other error: Redis refuses, or the client was
+// closed before, and the key expires with its TTL, if it has one.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if ctx == nil {
 		return invalid("the context is nil: pass context.Background()")
@@ -142,6 +142,8 @@ func (h *hold) result(ref lockRef, a answer) error {
 		return explain("unlock", h.name, err)
 	case a.found == wasHeld:
 		return nil
+	case a.found == handedOn: // before any of the releases came
+		return h.foundLost(errGone)
 	case a.doubt && ref.keep.IsZero() && a.inTime: // it was ours at the first attempt, which then did it
 		return nil
 	case a.doubt && time.Until(ref.keep) <= 0: // it is not ours, but perhaps it has expired
