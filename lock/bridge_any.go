@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/bridge"
 )
 
-// anyMutex returns the mutex that stands for a pool, and an attempt at it.
+// any returns the mutex that stands for a pool, and an attempt at it.
 func (b bridged) any(p bridge.Pool) (*Mutex, attempt) {
 	o, _ := p.Options.(*MutexOptions)
 	m := b.client.mutex(p.Name, o)
