@@ -77,6 +77,9 @@ func (a *attempt) granted(ctx context.Context, h *hold, before time.Time) (*Leas
 		h.makePermanent(ctx)
 		h.late.Store(int64(time.Since(h.since)))
 	}
+	if !h.handing.handOut() { // and Close gives the lock back
+		return nil, nil, ErrClosed
+	}
 	tell(m.client.hooks.Acquired, AcquiredInfo{
 		Name: h.name, Label: m.settings.label, Fence: h.fence,
 		Waited: time.Since(a.since), Until: lease.Deadline(),

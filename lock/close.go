@@ -33,6 +33,9 @@ func (c *Client) Shutdown(ctx context.Context) error {
 // that jobs have to stop, unless Options.KeepOnClose is set. A lease that Do uses is released when
 // its function returns; if that takes longer than Close it is left to expire.
 //
+// A call of Lock that has been granted the lock but has not returned yet gets [ErrClosed], and its lock
+// is released.
+//
 // It blocks at most for the longest margin of a held lease and one operation limit of 2 s; without
 // held leases, one round trip. After it no goroutine and no connection is left, except that a pool's
 // Dial which hangs cannot be hurried: its connection is closed when it comes. Close returns nil, also
@@ -77,7 +80,9 @@ func (c *Client) close() {
 func (c *Client) margin(terms []*renewal.Term) time.Duration {
 	var longest time.Duration
 	for _, t := range terms {
-		longest = max(longest, t.Data().(*hold).settings.marginFor(t.TTL()))
+		if h := t.Data().(*hold); !h.handing.withheld() {
+			longest = max(longest, h.settings.marginFor(t.TTL()))
+		}
 	}
 	return longest
 }
@@ -90,6 +95,8 @@ func (c *Client) settle(terms []*renewal.Term, began, end time.Time, fns <-chan 
 	for _, t := range terms {
 		h := t.Data().(*hold)
 		switch {
+		case h.handing.withheld():
+			c.janitor.add(h.ref(false), began, end)
 		case h.inDo.Load():
 			inDo = true
 		case !c.keep:

@@ -45,6 +45,7 @@ type hold struct {
 	late     atomic.Int64 // nanoseconds from then until it was handed out
 	twice    bool         // an earlier acquire of this id may be executed late
 	inDo     atomic.Bool  // Do releases it
+	handing  handing
 	dropped  atomic.Bool  // the program dropped the lease: the next renewal ends it
 	longest  atomic.Int64 // the longest TTL that the lease has asked for
 	// strange: the key's PTTL was last seen to be one that the lease did not ask for. Only then are
@@ -197,6 +198,9 @@ func (h *hold) detach(c *leaseContext) {
 // ending is what the renewal calls at once when a term has ended.
 func ending(t *renewal.Term, cause error) {
 	h := t.Data().(*hold)
+	if errors.Is(cause, renewal.ErrClosed) {
+		h.handing.withhold()
+	}
 	err := lost(h.name, cause)
 	h.mu.Lock()
 	h.ended = true
@@ -230,7 +234,7 @@ func ended(t *renewal.Term, cause error) {
 		h.unlock.lost = err
 	}
 	h.mu.Unlock()
-	if !later {
+	if !later && !h.handing.withheld() {
 		tell(h.client.hooks.Lost, LostInfo{h.name, err})
 	}
 	if leaked {

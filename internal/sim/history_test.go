@@ -31,6 +31,9 @@ type belief struct {
 
 func (b *belief) ended() bool { return b.end.seq != 0 }
 
+// margin is the time that Close leaves to whoever holds the belief.
+func (b *belief) margin() time.Duration { return max(b.longest/20, 10*time.Millisecond) }
+
 // believe begins a belief.
 func (w *world) believe(l *lock.Lease, b *belief) *belief {
 	b.begin, b.fence, b.lease = w.now(), l.Fence(), l

@@ -201,7 +201,7 @@ func (w *world) close(c *client, early bool) {
 	margin := time.Duration(0)
 	for _, b := range w.beliefs {
 		if b.client == c.index && !b.ended() {
-			margin = max(margin, b.longest/20, 10*time.Millisecond)
+			margin = max(margin, b.margin())
 		}
 		if b.client == c.index && early && b.opts.TTL == lock.NoExpiry {
 			w.stays[b.name] = true // Redis may be out of reach right now
@@ -211,6 +211,13 @@ func (w *world) close(c *client, early bool) {
 	began := w.elapsed()
 	w.note("client %d: Close", c.index)
 	_ = c.Close() // always nil
+	w.mu.Lock()
+	for _, b := range w.beliefs { // also those that began at the same instant
+		if b.client == c.index && b.begin.at == began {
+			margin = max(margin, b.margin())
+		}
+	}
+	w.mu.Unlock()
 	w.within("Close", began, margin+opLimit+time.Millisecond)
 }
 
