@@ -95,7 +95,7 @@ func (a *attempt) askThese(ctx context.Context, members []string, limit time.Tim
 	a.pool.others = got.others
 	switch {
 	case err != nil:
-		if sent(err) || errors.Is(err, errReply) {
+		if sent(err) {
 			a.doubt(id)
 		} else if doubt && errors.Is(err, bridge.ErrNoMembers) {
 			a.again()

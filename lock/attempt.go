@@ -47,7 +47,7 @@ func (a *attempt) ask(ctx context.Context) (*Lease, *HeldError, error) {
 	})
 	switch {
 	case err != nil:
-		if sent(err) || errors.Is(err, errReply) {
+		if sent(err) {
 			a.doubt(id)
 		}
 		return nil, nil, err
@@ -202,7 +202,7 @@ func broken(err error) bool {
 		return false
 	}
 	var e *redisconn.Error
-	return errors.As(err, &e) && !refused(err)
+	return errors.As(err, &e) && !refused(err) && !errors.Is(err, errReply)
 }
 
 // grant makes the lease of a lock that Redis granted to an acquire that was sent after before.

@@ -53,11 +53,11 @@ type Client struct {
 // connection of the pool is used. Nil options are ready for use. It does no I/O; the errors are all
 // [ErrInvalid].
 func New(pool *redis.Pool, o *Options) (*Client, error) {
-	dial, err := redisconn.PoolDial(pool)
+	dialer, err := redisconn.PoolDialer(pool)
 	if err != nil {
 		return nil, invalid("%w", err)
 	}
-	return open(dial, o)
+	return open(dialer, o)
 }
 
 // Open returns a client for the Redis that a URL names:
@@ -70,18 +70,18 @@ func New(pool *redis.Pool, o *Options) (*Client, error) {
 // any part of the URL. If the password would cross a network in the clear, Hooks.Warning is called
 // before Open returns.
 func Open(url string, o *Options) (*Client, error) {
-	dial, err := redisconn.ParseURL(url, operationLimit)
+	dialer, err := redisconn.ParseURL(url, operationLimit)
 	if err != nil {
 		return nil, invalid("%w", err)
 	}
-	c, err := open(dial, o)
+	c, err := open(dialer, o)
 	if err == nil && redisconn.PasswordInClear(url) {
 		tell(c.hooks.Warning, passwordInClear)
 	}
 	return c, err
 }
 
-func open(dial redisconn.DialFunc, o *Options) (*Client, error) {
+func open(dialer redisconn.Dialer, o *Options) (*Client, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func open(dial redisconn.DialFunc, o *Options) (*Client, error) {
 		return nil, fmt.Errorf("lock: no randomness for the client's id: %w", err)
 	}
 	c := &Client{
-		store:    newStore(dial, o, id.String()),
+		store:    newStore(dialer, o, id.String()),
 		settings: o.settings(),
 		hooks:    o.hooks(),
 		keep:     o.keepOnClose(),

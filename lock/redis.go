@@ -88,9 +88,9 @@ type store struct {
 	loadExtend atomic.Bool // Redis does not know the extend script: send its text next time
 }
 
-func newStore(dial redisconn.DialFunc, o *Options, client string) *store {
+func newStore(dialer redisconn.Dialer, o *Options, client string) *store {
 	label := o.label()
-	source := redisconn.NewSource(dial, "holdfast:"+strings.ReplaceAll(label, " ", "_"))
+	source := redisconn.NewSource(dialer, "holdfast:"+strings.ReplaceAll(label, " ", "_"))
 	return &store{
 		keyspace:  o.keyspace(),
 		source:    source,
@@ -125,7 +125,7 @@ func script(text bool, sc *scripts.Script, keys []string, args ...any) redisconn
 	for _, key := range keys {
 		all = append(all, key)
 	}
-	return redisconn.Command{Name: name, Args: append(all, args...)}
+	return redisconn.Command{Name: name, Args: append(all, args...), Fits: sc.Fits}
 }
 
 // eval runs a script and returns its reply, and a time before it was sent. A Redis that does not
@@ -193,8 +193,9 @@ func noScript(reply any) bool {
 	return ok && redisconn.Classify(err) == redisconn.NoScript
 }
 
-// errReply is the error of a reply that is not of the form that the script has.
-var errReply = errors.New("the reply is not what the script returns: is a proxy in between?")
+// errReply is the error of a reply that is none that its script or command has. redisconn finds that
+// before a reply comes here, and closes the connection: somebody else may have this call's reply.
+var errReply = redisconn.ErrReply
 
 // errChanged says that the lock is not held as it was seen.
 var errChanged = errors.New("it changed hands meanwhile")

@@ -60,7 +60,9 @@ type timeReply struct {
 
 // time asks for the server's time.
 func (s *store) time(ctx context.Context) (timeReply, error) {
-	call := redisconn.NewCall(limitFromNow(), redisconn.Cmd("TIME"))
+	cmd := redisconn.Cmd("TIME")
+	cmd.Fits = fitsTime
+	call := redisconn.NewCall(limitFromNow(), cmd)
 	if err := s.calls.Do(ctx, call); err != nil {
 		return timeReply{}, err
 	}
@@ -69,12 +71,16 @@ func (s *store) time(ctx context.Context) (timeReply, error) {
 	switch {
 	case err != nil:
 		t.refused = err
-	case len(parts) != 2:
-		t.refused = errReply
 	default:
 		t.server = time.Unix(parts[0], parts[1]*1000)
 	}
 	return t, nil
+}
+
+// fitsTime fits the reply to TIME: seconds and microseconds.
+func fitsTime(_ []any, reply any) bool {
+	parts, err := redis.Int64s(reply, nil)
+	return err == nil && len(parts) == 2
 }
 
 // answers are what Redis says of itself, and to commands that need no key. Each is a reply or an

@@ -77,27 +77,37 @@ func (k keyspace) registers() keysLike {
 // scan returns some of the keys, and the cursor for the next call: "0" when that was all. A key can
 // come twice.
 func (s *store) scan(ctx context.Context, cursor string, like keysLike) ([]string, string, error) {
-	call := redisconn.NewCall(limitFromNow(), redisconn.Cmd("SCAN", cursor,
-		"MATCH", like.pattern, "COUNT", 1000, "TYPE", like.kind))
+	cmd := redisconn.Cmd("SCAN", cursor, "MATCH", like.pattern, "COUNT", 1000, "TYPE", like.kind)
+	cmd.Fits = fitsScan
+	call := redisconn.NewCall(limitFromNow(), cmd)
 	if err := s.calls.Do(ctx, call); err != nil {
 		return nil, "", err
 	}
 	if err, ok := call.Replies[0].(redis.Error); ok {
 		return nil, "", err
 	}
-	parts, err := redis.Values(call.Replies[0], nil)
+	return parseScan(call.Replies[0])
+}
+
+func parseScan(reply any) (keys []string, next string, err error) {
+	parts, err := redis.Values(reply, nil)
 	if err != nil || len(parts) != 2 {
 		return nil, "", errReply
 	}
-	next, err := redis.String(parts[0], nil)
+	next, err = redis.String(parts[0], nil)
 	if err != nil {
 		return nil, "", errReply
 	}
-	keys, err := redis.Strings(parts[1], nil)
+	keys, err = redis.Strings(parts[1], nil)
 	if err != nil {
 		return nil, "", errReply
 	}
 	return keys, next, nil
+}
+
+func fitsScan(_ []any, reply any) bool {
+	_, _, err := parseScan(reply)
+	return err == nil
 }
 
 // registerOf returns whose register a key is: label and client. Labels can have slashes, the ids of
@@ -118,6 +128,7 @@ func (s *store) waitCounts(ctx context.Context, registers []string) ([]map[strin
 	cmds := make([]redisconn.Command, len(registers))
 	for i, key := range registers {
 		cmds[i] = redisconn.Cmd("HGETALL", key)
+		cmds[i].Fits = fitsHash
 	}
 	call := redisconn.NewBatch(limitFromNow(), cmds)
 	if err := s.calls.Do(ctx, call); err != nil {
@@ -139,6 +150,11 @@ func (s *store) waitCounts(ctx context.Context, registers []string) ([]map[strin
 		all[i] = parseCounts(fields)
 	}
 	return all, nil
+}
+
+func fitsHash(_ []any, reply any) bool {
+	_, err := redis.StringMap(reply, nil)
+	return err == nil
 }
 
 // parseCounts leaves out the names for which nobody waits any more, and what was written by others.

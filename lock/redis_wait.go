@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -209,7 +210,7 @@ func (c *waitConn) Block(names []string, d time.Duration) (string, error) {
 
 // pop runs BLPOP and returns whose signal it read: "" for none, or the inbox's.
 func (c *waitConn) pop(limit time.Duration, args []any) (string, error) {
-	reply, err := c.link.Do(limit, redisconn.Command{Name: "BLPOP", Args: args})
+	reply, err := c.link.Do(limit, redisconn.Command{Name: "BLPOP", Args: args, Fits: fitsPop})
 	if redisconn.BlockingRefused(err) {
 		return "", errors.Join(errNoBlock, err)
 	}
@@ -229,6 +230,17 @@ func (c *waitConn) pop(limit time.Duration, args []any) (string, error) {
 	}
 	c.pools.signalled(name, popped[1])
 	return name, nil
+}
+
+// fitsPop fits a reply to BLPOP: nothing, or one of the keys and its element.
+func fitsPop(args []any, reply any) bool {
+	parts, _ := reply.([]any)
+	if reply == nil || len(parts) != 2 {
+		return reply == nil
+	}
+	key, ok := parts[0].([]byte)
+	_, ok2 := parts[1].([]byte)
+	return ok && ok2 && slices.Contains(args[:len(args)-1], any(string(key)))
 }
 
 // Probe looks at one name and reads its signal if one is there. The inbox is filled before, and

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -20,7 +21,7 @@ func (p *Pool) Assign(ctx context.Context, members ...string) (added, removed in
 	}
 	counts, err := redis.Ints(reply, nil)
 	if err != nil || len(counts) != 2 {
-		return 0, 0, errReply
+		return 0, 0, redisconn.ErrReply
 	}
 	return counts[0], counts[1], nil
 }
@@ -71,7 +72,7 @@ func (p *Pool) count(reply any, err error) (int, error) {
 	}
 	n, ok := reply.(int64)
 	if !ok {
-		return 0, errReply
+		return 0, redisconn.ErrReply
 	}
 	return int(n), nil
 }
@@ -92,7 +93,7 @@ func (p *Pool) read(reply any, err error) ([]string, error) {
 	}
 	members, err := redis.Strings(reply, nil)
 	if err != nil {
-		return nil, errReply
+		return nil, redisconn.ErrReply
 	}
 	p.remember(members)
 	return members, nil

@@ -2,7 +2,6 @@ package pool
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -180,5 +179,3 @@ func (p *Pool) check(members []string) error {
 	}
 	return nil
 }
-
-var errReply = errors.New("pool: the reply is not what the script returns: is a proxy in between?")

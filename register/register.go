@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -124,13 +125,11 @@ func (r *Register) run(ctx context.Context, send evaluate, op string, args []any
 	return Result{Done: code > 0, Stored: Number(text)}, nil
 }
 
-var errReply = errors.New("the reply is not what the script returns: is a proxy in between?")
-
 // parse takes the script's reply apart.
 func parse(reply any) (code int64, text string, err error) {
 	parts, _ := reply.([]any)
 	if len(parts) == 0 || len(parts) > 2 {
-		return 0, "", errReply
+		return 0, "", redisconn.ErrReply
 	}
 	code, ok := parts[0].(int64)
 	if ok && len(parts) == 2 {
@@ -139,7 +138,7 @@ func parse(reply any) (code int64, text string, err error) {
 		text = string(bytes)
 	}
 	if !ok {
-		return 0, "", errReply
+		return 0, "", redisconn.ErrReply
 	}
 	return code, text, nil
 }

@@ -111,11 +111,11 @@ func ping(ctx context.Context, url string) error {
 }
 
 func dial(ctx context.Context, url string) (redis.Conn, error) {
-	dial, err := redisconn.ParseURL(url, limit)
+	dialer, err := redisconn.ParseURL(url, limit)
 	if err != nil {
 		return nil, err
 	}
-	return dial(ctx)
+	return dialer.Connect(ctx)
 }
 
 // sweep deletes the keys that begin with a prefix, which has no characters that mean something in a

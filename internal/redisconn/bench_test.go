@@ -23,11 +23,11 @@ func BenchmarkCall(b *testing.B) {
 			Dial:    func() (redis.Conn, error) { return redis.Dial(server.Network(), server.Addr()) },
 		}
 		b.Cleanup(func() { pool.Close() })
-		dial, err := PoolDial(pool)
+		dialer, err := PoolDialer(pool)
 		if err != nil {
 			b.Fatal(err)
 		}
-		source := NewSource(dial, "bench")
+		source := NewSource(dialer, "bench")
 		l := NewLine(source)
 		b.Cleanup(func() { l.Close(); source.Close(time.Second) })
 
@@ -37,7 +37,7 @@ func BenchmarkCall(b *testing.B) {
 		b.Cleanup(func() { one.Close() })
 		args := []any{"0123456789012345678901234567890123456789", "another argument"}
 		onLine := func(ctx context.Context) error {
-			return l.Do(ctx, NewCall(time.Now().Add(2*time.Second), Command{"EXISTS", args}))
+			return l.Do(ctx, NewCall(time.Now().Add(2*time.Second), Cmd("EXISTS", args...)))
 		}
 		onPool := func(ctx context.Context) error {
 			c := pool.Get()

@@ -17,7 +17,10 @@ type Error struct {
 
 // Error returns the text of the cause.
 func (e *Error) Error() string {
-	if e.Sent {
+	switch {
+	case errors.Is(e.Err, ErrReply):
+		return e.Err.Error()
+	case e.Sent:
 		return fmt.Sprintf("no reply: %v", e.Err)
 	}
 	return fmt.Sprintf("not sent: %v", e.Err)

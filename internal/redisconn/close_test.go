@@ -77,7 +77,7 @@ func TestLineClose(t *testing.T) {
 func TestCloseBetweenDialAndLine(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake()
-		s := NewSource(f.dial, "n")
+		s := NewSource(Dialer{Dial: f.dial}, "n")
 		l := NewLine(s)
 		l.closed, l.queue = true, []*Call{echo(0, time.Second)}
 		if err := l.connect(); !errors.Is(err, ErrClosed) {
@@ -94,7 +94,7 @@ func TestCloseBetweenDialAndLine(t *testing.T) {
 // All callers left before the dial, and one came just after: it is neither lost nor failed.
 func TestCallerComesWhenAllHaveLeft(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		l := NewLine(NewSource(newFake().dial, "n"))
+		l := NewLine(NewSource(Dialer{Dial: newFake().dial}, "n"))
 		gone, fresh := echo(0, time.Second), echo(1, time.Second)
 		gone.state = abandoned
 		l.queue = []*Call{gone}

@@ -210,7 +210,10 @@ func (l *Line) exchange(batch []*Call, now time.Time, feed bool) {
 	err := l.link.write(batch)
 	moved := false
 	for n := 1; err == nil && len(flight) > 0; n++ {
-		if err = l.link.receive(flight[0], &moved); err != nil {
+		if err = l.link.receive(flight[0], &moved); err == nil && len(flight) == 1 {
+			err = l.link.surplus()
+		}
+		if err != nil {
 			break
 		}
 		flight[0].finish(nil)
@@ -229,6 +232,10 @@ func (l *Line) exchange(batch []*Call, now time.Time, feed bool) {
 	}
 	if l.isClosed() {
 		err = ErrClosed
+	}
+	if errors.Is(err, ErrReply) {
+		flight[0].finish(&Error{Sent: true, Err: err})
+		flight, err = flight[1:], errMixedUp
 	}
 	failAll(flight, &Error{Sent: true, Err: err})
 }
@@ -290,10 +297,13 @@ func (k *Link) write(batch []*Call) error {
 }
 
 // receive reads the replies of one call. It sets moved if Redis says that this connection is of no
-// use.
+// use. The error is ErrReply if a reply is none to its command.
 func (k *Link) receive(c *Call, moved *bool) error {
 	for i := range c.Replies {
 		reply, err := k.conn.Receive()
+		if err == nil && !c.Commands[i].fits(reply) {
+			return ErrReply
+		}
 		if err == nil {
 			c.Replies[i] = reply
 			continue

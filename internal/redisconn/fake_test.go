@@ -197,7 +197,7 @@ func bubbleRun(t *testing.T, name string, test func(t *testing.T)) {
 
 // newTestLine returns a line to the fake. At the end of the test it must leave nothing behind.
 func newTestLine(t *testing.T, f *fake) *Line {
-	s := NewSource(f.dial, "holdfast:test")
+	s := NewSource(Dialer{Dial: f.dial}, "holdfast:test")
 	l := NewLine(s)
 	t.Cleanup(func() {
 		l.Close()

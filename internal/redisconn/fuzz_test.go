@@ -69,17 +69,19 @@ func FuzzDialErrors(f *testing.F) {
 			return // written without encoding, it looks like the host, which errors must name
 		}
 		pool := &redis.Pool{Dial: func() (redis.Conn, error) { return redis.DialURL(raw, fuzzUnreachable) }}
-		dial, err := PoolDial(pool)
+		dialer, err := PoolDialer(pool)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fuzzDial(t, "DialURL", raw, dial)
-		if dial, err := ParseURL(raw, time.Second); err == nil {
-			fuzzDial(t, "ParseURL", raw, dial)
+		fuzzDial(t, "DialURL", raw, dialer)
+		if dialer, err := ParseURL(raw, time.Second); err == nil {
+			fuzzDial(t, "ParseURL", raw, dialer)
 		}
 		for _, format := range fuzzQuotes {
 			reply := redis.Error(fmt.Sprintf(format, password))
-			fuzzDial(t, "AUTH", string(reply), func(context.Context) (redis.Conn, error) { return nil, reply })
+			fuzzDial(t, "AUTH", string(reply), Dialer{
+				Dial: func(context.Context) (redis.Conn, error) { return nil, reply },
+			})
 		}
 		for _, u := range []url.URL{
 			{Scheme: "redis", Host: "127.0.0.1:1"},
@@ -87,11 +89,11 @@ func FuzzDialErrors(f *testing.F) {
 			{Scheme: "unix", Path: "/nowhere/redis.sock"},
 		} {
 			u.User = url.UserPassword(user, password)
-			dial, err := ParseURL(u.String(), time.Second)
+			dialer, err := ParseURL(u.String(), time.Second)
 			if err != nil {
 				t.Fatalf("%s: %v", u.String(), err)
 			}
-			fuzzDial(t, "an unreachable host", u.String(), dial)
+			fuzzDial(t, "an unreachable host", u.String(), dialer)
 		}
 	})
 }
@@ -109,9 +111,9 @@ var fuzzUnreachable = redis.DialNetDial(func(network, addr string) (net.Conn, er
 })
 
 // fuzzDial dials and checks the error.
-func fuzzDial(t *testing.T, how, what string, dial DialFunc) {
+func fuzzDial(t *testing.T, how, what string, dialer Dialer) {
 	t.Helper()
-	s := NewSource(dial, "n")
+	s := NewSource(dialer, "n")
 	defer s.Close(time.Second)
 	link, err := s.NewPort().Dial(time.Second)
 	if err == nil {

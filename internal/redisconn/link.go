@@ -12,14 +12,30 @@ import (
 // ErrTimeout is the error of an exchange that Redis did not answer within its limit.
 var ErrTimeout = errors.New("no answer from Redis within the time limit")
 
+// ErrReply is the error of a call whose reply is none that its command has. Somebody else may have
+// the reply that was meant for it, so the connection is closed, and what was executed is not known.
+var ErrReply = errors.New("the reply is not what the command returns: is a proxy in between?")
+
+// errMixedUp is the error of the calls behind one with [ErrReply].
+var errMixedUp = errors.New("the connection was closed because another call got a wrong reply")
+
 // A Command is one command for Redis.
 type Command struct {
 	Name string
 	Args []any
+	// Fits reports whether a reply, which is no error, can be one to the command with these arguments.
+	// nil: anything can.
+	Fits func(args []any, reply any) bool
 }
 
 // Cmd returns the command with these arguments.
-func Cmd(name string, args ...any) Command { return Command{name, args} }
+func Cmd(name string, args ...any) Command { return Command{Name: name, Args: args} }
+
+// fits reports whether the reply can be one to the command.
+func (c *Command) fits(reply any) bool { return c.Fits == nil || c.Fits(c.Args, reply) }
+
+// isOK fits commands that have nothing to say.
+func isOK(_ []any, reply any) bool { return reply == "OK" }
 
 // A Link is one connection that its owner uses alone: one exchange at a time. Only Close may be
 // called beside an exchange. After an error that is not a reply of Redis the link is dead.
@@ -55,7 +71,8 @@ func (k *Link) Close() {
 
 // Do sends one command and returns its reply. It blocks until the reply is there, at most for the
 // limit, which replaces the read timeout that the user's dialer may have set and that knows nothing
-// of blocking reads. An error reply of Redis is a redis.Error and leaves the link usable.
+// of blocking reads. An error reply of Redis is a redis.Error and leaves the link usable. A reply that
+// does not fit the command is ErrReply and ends the link.
 func (k *Link) Do(limit time.Duration, cmd Command) (any, error) {
 	if limit <= 0 {
 		return nil, ErrTimeout // nothing was sent
@@ -75,8 +92,18 @@ func (k *Link) Do(limit time.Duration, cmd Command) (any, error) {
 		}
 		return nil, discreet(err)
 	}
+	if err == nil && !cmd.fits(reply) {
+		err = ErrReply
+	}
+	if err == nil {
+		err = k.surplus()
+	}
 	return reply, k.disarm(limit, err)
 }
+
+// surplus returns an error if there is more to read although every reply that is due was read: then
+// one of those read was another's.
+func (k *Link) surplus() error { return nil }
 
 // disarm ends an exchange under the fuse and returns its error. That is never nil when the fuse has
 // blown.

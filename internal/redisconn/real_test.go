@@ -18,7 +18,7 @@ func source(t *testing.T, server *redistest.Server, options ...redis.DialOption)
 	dial := func(ctx context.Context) (redis.Conn, error) {
 		return redis.DialContext(ctx, server.Network(), server.Addr(), options...)
 	}
-	s := NewSource(dial, "holdfast:"+t.Name())
+	s := NewSource(Dialer{Dial: dial}, "holdfast:"+t.Name())
 	t.Cleanup(func() { s.Close(5 * time.Second) })
 	return s
 }
@@ -180,10 +180,10 @@ type oldConn struct{ redis.Conn }
 func TestConnWithoutTimeouts(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	s := NewSource(func(context.Context) (redis.Conn, error) {
+	s := NewSource(Dialer{Dial: func(context.Context) (redis.Conn, error) {
 		c, err := redis.Dial(server.Network(), server.Addr())
 		return oldConn{c}, err
-	}, "n")
+	}}, "n")
 	defer s.Close(time.Second)
 	link, err := s.NewPort().Dial(2 * time.Second)
 	if err != nil {

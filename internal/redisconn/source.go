@@ -13,25 +13,48 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// A DialFunc opens a connection that is ready for use: authenticated, the database selected.
+// A DialFunc opens a connection.
 type DialFunc func(ctx context.Context) (redis.Conn, error)
 
-// PoolDial returns how pool dials, without using its slots. The pool's Dial takes no context.
-func PoolDial(pool *redis.Pool) (DialFunc, error) {
+// A Dialer is how one server is reached.
+type Dialer struct {
+	Dial     DialFunc
+	Greeting []Command // what a new connection needs before it can be used: AUTH, SELECT
+	Address  string    // "redis at host:port", for errors; "" if it is not known
+}
+
+// PoolDialer returns how pool dials, without using its slots. The pool's Dial takes no context. What
+// the pool dials is ready for use: authenticated, the database selected.
+func PoolDialer(pool *redis.Pool) (Dialer, error) {
 	switch {
 	case pool == nil:
-		return nil, errors.New("the pool is nil: give a *redis.Pool with Dial or DialContext set")
+		return Dialer{}, errors.New("the pool is nil: give a *redis.Pool with Dial or DialContext set")
 	case pool.DialContext != nil:
-		return pool.DialContext, nil
+		return Dialer{Dial: pool.DialContext}, nil
 	case pool.Dial != nil:
-		return func(context.Context) (redis.Conn, error) { return pool.Dial() }, nil
+		return Dialer{Dial: func(context.Context) (redis.Conn, error) { return pool.Dial() }}, nil
 	}
-	return nil, errors.New("the pool has neither Dial nor DialContext: set one of them")
+	return Dialer{}, errors.New("the pool has neither Dial nor DialContext: set one of them")
+}
+
+// Connect opens a connection and makes it ready for use. It blocks until ctx ends at most.
+func (d Dialer) Connect(ctx context.Context) (redis.Conn, error) {
+	conn, err := d.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, cmd := range d.Greeting {
+		if _, err := redis.DoContext(conn, ctx, cmd.Name, cmd.Args...); err != nil {
+			_ = conn.Close()
+			return nil, discreet(err)
+		}
+	}
+	return conn, nil
 }
 
 // A Source dials connections for one client, and remembers whether it ever reached Redis.
 type Source struct {
-	dial   DialFunc
+	dialer Dialer
 	name   string          // told to Redis by CLIENT SETNAME where that is allowed; "" for none
 	ctx    context.Context // ended by Close
 	cancel context.CancelFunc
@@ -43,9 +66,9 @@ type Source struct {
 	closed bool
 }
 
-// NewSource returns a source that dials with dial and names its connections.
-func NewSource(dial DialFunc, name string) *Source {
-	s := &Source{dial: dial, name: name}
+// NewSource returns a source that dials with dialer and names its connections.
+func NewSource(dialer Dialer, name string) *Source {
+	s := &Source{dialer: dialer, name: name}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -189,7 +212,7 @@ func (s *Source) run(ctx context.Context, d *dialling) {
 func (s *Source) connect(ctx context.Context, give time.Duration) (*Link, error) {
 	ctx, cancel := context.WithTimeout(ctx, give)
 	defer cancel()
-	conn, err := s.dial(ctx)
+	conn, err := s.dialer.Dial(ctx)
 	if err == nil && conn == nil {
 		err = errors.New("the pool's dialer returned no connection and no error")
 	}
@@ -236,10 +259,15 @@ func discreet(err error) error {
 	return err
 }
 
-// greet names the connection. It is also the first command, on which Redis tells that it has too
-// many clients, that it is in protected mode or that it wants a password. That the name is refused
-// does not matter.
+// greet makes the connection ready for use and names it. It also sends the first command, on which
+// Redis tells that it has too many clients, that it is in protected mode or that it wants a password.
+// That the name is refused does not matter.
 func (s *Source) greet(link *Link, limit time.Duration) error {
+	for _, cmd := range s.dialer.Greeting {
+		if _, err := link.Do(limit, cmd); err != nil {
+			return err
+		}
+	}
 	if s.name == "" {
 		return nil
 	}

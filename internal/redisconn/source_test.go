@@ -12,22 +12,22 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-func TestPoolDial(t *testing.T) {
+func TestPoolDialer(t *testing.T) {
 	t.Parallel()
-	if _, err := PoolDial(nil); err == nil {
+	if _, err := PoolDialer(nil); err == nil {
 		t.Error("no pool: no error")
 	}
-	if _, err := PoolDial(&redis.Pool{}); err == nil {
+	if _, err := PoolDialer(&redis.Pool{}); err == nil {
 		t.Error("a pool without a dialer: no error")
 	}
 	f := newFake()
 	plain := &redis.Pool{Dial: func() (redis.Conn, error) { return f.dial(context.Background()) }}
 	for _, pool := range []*redis.Pool{plain, {DialContext: f.dial}} {
-		dial, err := PoolDial(pool)
+		dialer, err := PoolDialer(pool)
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn, err := dial(t.Context())
+		conn, err := dialer.Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestGreeting(t *testing.T) {
 			f := newFake()
 			var greeting string
 			f.setAnswer(func(cmd string) string { greeting = cmd; return reply + "\r\n" })
-			s := NewSource(f.dial, "holdfast:me")
+			s := NewSource(Dialer{Dial: f.dial}, "holdfast:me")
 			link, err := s.NewPort().Dial(time.Second)
 			if s.Met() == refused {
 				t.Errorf("met: %v", s.Met())
@@ -82,7 +82,7 @@ func TestGreeting(t *testing.T) {
 	}
 	bubbleRun(t, "no name", func(t *testing.T) {
 		f := newFake()
-		s := NewSource(f.dial, "")
+		s := NewSource(Dialer{Dial: f.dial}, "")
 		link, err := s.NewPort().Dial(time.Second)
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func TestDialErrorDoesNotQuoteThePassword(t *testing.T) {
 		f.setDialer(func(context.Context) error {
 			return redis.Error("ERR unknown command `AUTH`, with args beginning with: `s3cret`, ")
 		})
-		s := NewSource(f.dial, "n")
+		s := NewSource(Dialer{Dial: f.dial}, "n")
 		_, err := s.NewPort().Dial(time.Second)
 		if err == nil || strings.Contains(err.Error(), "s3cret") || Classify(err) != Permanent {
 			t.Errorf("error %v", err)
@@ -113,7 +113,9 @@ func TestDialErrorDoesNotQuoteThePassword(t *testing.T) {
 
 func TestBadDialer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := NewSource(func(context.Context) (redis.Conn, error) { return nil, nil }, "n")
+		s := NewSource(Dialer{
+			Dial: func(context.Context) (redis.Conn, error) { return nil, nil },
+		}, "n")
 		if _, err := s.NewPort().Dial(time.Second); err == nil {
 			t.Error("no connection and no error is no error")
 		}
@@ -133,7 +135,7 @@ func TestSlowDial(t *testing.T) {
 				return ctx.Err()
 			}
 		})
-		s := NewSource(f.dial, "n")
+		s := NewSource(Dialer{Dial: f.dial}, "n")
 		p := s.NewPort()
 		for range 3 {
 			begin := time.Now()
@@ -160,7 +162,7 @@ func TestDialsDoNotPileUp(t *testing.T) {
 		f := newFake()
 		release := make(chan struct{})
 		f.setDialer(func(context.Context) error { <-release; return nil })
-		s := NewSource(f.dial, "n")
+		s := NewSource(Dialer{Dial: f.dial}, "n")
 		p := s.NewPort()
 		for begin := time.Now(); time.Since(begin) < time.Minute; {
 			_, _ = p.Dial(8 * ms)
@@ -191,7 +193,7 @@ func TestSourceClose(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				return nil
 			})
-			s := NewSource(f.dial, "n")
+			s := NewSource(Dialer{Dial: f.dial}, "n")
 			var owner sync.WaitGroup
 			p := s.NewPort()
 			owner.Go(func() {
@@ -226,7 +228,7 @@ func TestUntakenConnection(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake()
 		f.setDialer(func(context.Context) error { time.Sleep(100 * ms); return nil })
-		s := NewSource(f.dial, "n")
+		s := NewSource(Dialer{Dial: f.dial}, "n")
 		_, _ = s.NewPort().Dial(10 * ms)
 		time.Sleep(time.Second)
 		s.Close(time.Second)

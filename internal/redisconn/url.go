@@ -29,23 +29,39 @@ type address struct {
 //
 // No error repeats any part of the URL: a password with an unescaped special character can end up
 // in every part of it.
-func ParseURL(raw string, limit time.Duration) (DialFunc, error) {
+func ParseURL(raw string, limit time.Duration) (Dialer, error) {
 	a, err := parseAddress(raw)
 	if err != nil {
-		return nil, err
+		return Dialer{}, err
 	}
 	options := []redis.DialOption{
 		redis.DialConnectTimeout(limit),
 		redis.DialTLSHandshakeTimeout(limit),
 		redis.DialKeepAlive(15 * time.Second),
-		redis.DialUsername(a.user),
-		redis.DialPassword(a.password),
-		redis.DialDatabase(a.db),
 		redis.DialUseTLS(a.tls),
 	}
-	return func(ctx context.Context) (redis.Conn, error) {
+	dial := func(ctx context.Context) (redis.Conn, error) {
 		return redis.DialContext(ctx, a.network, a.addr, options...)
-	}, nil
+	}
+	return Dialer{Dial: dial, Greeting: a.greeting(), Address: "redis at " + a.addr}, nil
+}
+
+// greeting returns what a connection needs before it can be used.
+func (a *address) greeting() []Command {
+	var cmds []Command
+	switch {
+	case a.user != "":
+		cmds = append(cmds, Cmd("AUTH", a.user, a.password))
+	case a.password != "":
+		cmds = append(cmds, Cmd("AUTH", a.password))
+	}
+	if a.db != 0 {
+		cmds = append(cmds, Cmd("SELECT", a.db))
+	}
+	for i := range cmds {
+		cmds[i].Fits = isOK
+	}
+	return cmds
 }
 
 // PasswordInClear reports whether a URL that [ParseURL] takes has a password that would cross a

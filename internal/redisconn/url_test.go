@@ -166,11 +166,11 @@ func TestDialURL(t *testing.T) {
 	tcp := redistest.StartTCP(t, "requirepass s3cret/@#")
 	unix := redistest.Start(t)
 	for _, raw := range []string{tcp.URL(), unix.URL(), "unix://" + unix.Addr() + "?db=3"} {
-		dial, err := ParseURL(raw, 2*time.Second)
+		dialer, err := ParseURL(raw, 2*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := NewSource(dial, "holdfast:url")
+		s := NewSource(dialer, "holdfast:url")
 		l := NewLine(s)
 		c := NewCall(in(2*time.Second), Cmd("CLIENT", "INFO"))
 		if err := l.Do(t.Context(), c); err != nil {
@@ -202,24 +202,24 @@ func TestDialURLFails(t *testing.T) {
 		"redis://:wr0ng@127.0.0.1:1",
 		"unix://:wr0ng@/nowhere/redis.sock",
 	} {
-		dial, err := ParseURL(raw, time.Second)
+		dialer, err := ParseURL(raw, time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
-		source := NewSource(dial, "n")
+		source := NewSource(dialer, "n")
 		_, err = source.NewPort().Dial(2 * time.Second)
 		if err == nil || strings.Contains(err.Error(), "wr0ng") {
 			t.Errorf("dialling: %v", err)
 		}
 		source.Close(time.Second)
 	}
-	dial, err := ParseURL("redis://h", time.Second)
+	dialer, err := ParseURL("redis://h", time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := dial(ctx); err == nil {
+	if _, err := dialer.Connect(ctx); err == nil {
 		t.Error("a dial under a context that has ended works")
 	}
 }

@@ -14,25 +14,29 @@ type Script struct {
 	Name   string // the file's name without .lua
 	Source string // the whole text, as sent with EVAL
 	SHA1   string // what EVALSHA calls it: the text's SHA-1 in lower-case hex
+
+	// Fits reports whether a reply of Redis, which is no error, can be one to a run of the script with
+	// the arguments that EVALSHA had.
+	Fits func(args []any, reply any) bool
 }
 
 // The scripts. Nothing changes them after the program's start.
 var (
-	Acquire     = script("acquire", acquire)
-	AcquireAny  = script("acquire_any", acquireAny)
-	Extend      = script("extend", extend)
-	Look        = script("look", look)
-	LookAny     = script("look_any", lookAny)
-	Owner       = script("owner", owner)
-	PoolAssign  = script("pool_assign", poolAssign)
-	PoolChange  = script("pool_change", poolChange)
-	PoolMembers = script("pool_members", poolMembers)
-	Probe       = script("probe", probe)
-	Register    = script("register", register)
-	Release     = script("release", release)
-	ReleaseAny  = script("release_any", releaseAny)
-	Repair      = script("repair", repair)
-	Reset       = script("reset", reset)
+	Acquire     = script("acquire", acquire, fitsAcquire)
+	AcquireAny  = script("acquire_any", acquireAny, fitsAcquireAny)
+	Extend      = script("extend", extend, fitsExtend)
+	Look        = script("look", look, fitsLook)
+	LookAny     = script("look_any", lookAny, fitsLookAny)
+	Owner       = script("owner", owner, fitsOwner)
+	PoolAssign  = script("pool_assign", poolAssign, fitsPoolAssign)
+	PoolChange  = script("pool_change", poolChange, fitsCount)
+	PoolMembers = script("pool_members", poolMembers, fitsPoolMembers)
+	Probe       = script("probe", probe, fitsProbe)
+	Register    = script("register", register, fitsRegister)
+	Release     = script("release", release, fitsRelease)
+	ReleaseAny  = script("release_any", releaseAny, fitsCount)
+	Repair      = script("repair", repair, fitsRepair)
+	Reset       = script("reset", reset, fitsReset)
 )
 
 var (
@@ -76,7 +80,7 @@ func All() []Script {
 	}
 }
 
-func script(name, source string) Script {
+func script(name, source string, fits func(args []any, reply any) bool) Script {
 	sum := sha1.Sum([]byte(source))
-	return Script{Name: name, Source: source, SHA1: hex.EncodeToString(sum[:])}
+	return Script{Name: name, Source: source, SHA1: hex.EncodeToString(sum[:]), Fits: fits}
 }

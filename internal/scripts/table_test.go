@@ -113,6 +113,9 @@ func (test test) run(t *testing.T, s *redistest.Server, script Script) {
 	if problem := match(reply, err, test.want, during); problem != "" {
 		t.Errorf("reply: %s", problem)
 	}
+	if args := argsOf(script.SHA1, test.keys, test.args); err == nil && !script.Fits(args, reply) {
+		t.Errorf("the reply %v does not fit the script", reply)
+	}
 	checkState(t, s, test.after, during)
 }
 
@@ -136,16 +139,20 @@ func now(t *testing.T, c redis.Conn) int64 {
 
 // call runs a script as clients do.
 func call(c redis.Conn, script Script, keys []string, args []any) (any, error) {
-	all := []any{len(keys)}
+	reply, err := c.Do("EVALSHA", argsOf(script.SHA1, keys, args)...)
+	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
+		reply, err = c.Do("EVAL", argsOf(script.Source, keys, args)...)
+	}
+	return reply, err
+}
+
+// argsOf returns the arguments of EVALSHA or EVAL.
+func argsOf(what string, keys []string, args []any) []any {
+	all := []any{what, len(keys)}
 	for _, key := range keys {
 		all = append(all, key)
 	}
-	all = append(all, args...)
-	reply, err := c.Do("EVALSHA", append([]any{script.SHA1}, all...)...)
-	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
-		reply, err = c.Do("EVAL", append([]any{script.Source}, all...)...)
-	}
-	return reply, err
+	return append(all, args...)
 }
 
 // checkState compares everything that the server has with what it should have.
