@@ -1,5 +1,6 @@
-TOOL := go tool -modfile=tools/go.mod
-TEST := go run ./internal/redistest/summary
+MODULES := $(shell tools/modules)
+TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
+TEST := go run ./internal/redistest/summary $(MODULES) --
 CHAOSTEST := go test ./internal/chaos -count=1 -v -timeout 0
 CHAOSFLAGS = -seed $(or $(SEED),0) -clients $(or $(CLIENTS),8) -names $(or $(NAMES),2) -ttl $(or $(TTL),0s) $(CHAOS)
 FUZZTIME ?= 10s
@@ -18,8 +19,8 @@ fmt: ## Format all Go files
 
 lint: ## Check format, vet, staticcheck, and that no test sleeps
 	@files=$$($(TOOL) gofumpt -l .) && { test -z "$$files" || { echo "run make fmt for:" $$files; exit 1; }; }
-	go vet ./...
-	$(TOOL) staticcheck ./...
+	@set -e; for m in $(MODULES); do echo "== vet and staticcheck in $$m"; \
+		(cd $$m && go vet ./... && $(TOOL) staticcheck ./...); done
 	@tools/nosleep
 
 test: setup ## Run the tests on a real Redis; tell what was skipped, and why

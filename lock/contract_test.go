@@ -26,35 +26,15 @@ const (
 	contractServers = "HOLDFAST_TEST_CONTRACT_SERVERS"
 )
 
-// backend is the server at s as the contract sees it.
-func backend(s *redistest.Server) contract.Backend {
-	b := contract.Backend{
-		Client: func(t testing.TB, o *lock.Options) *lock.Client { return open(t, s, o) },
-		Do:     func(t testing.TB, command string, args ...any) any { return s.Do(t, command, args...) },
-	}
-	if !s.Ours() {
-		b.Lacks = map[contract.Capability]string{contract.Reconfiguring: "it is not ours"}
-	}
-	return b
-}
-
 func TestContract(t *testing.T) {
 	t.Parallel()
 	t.Run("process", func(t *testing.T) {
 		t.Parallel()
-		contract.Run(t, backend(redistest.StartTCP(t)))
+		contract.Run(t, contract.On(redistest.StartTCP(t)))
 	})
 	t.Run("unix socket", func(t *testing.T) {
 		t.Parallel()
-		s := redistest.Start(t)
-		if s.Network() != "unix" {
-			redistest.Skip(t, "there is no server program to listen on one")
-		}
-		contract.Run(t, backend(s))
-	})
-	t.Run("container", func(t *testing.T) {
-		t.Parallel()
-		contract.Run(t, backend(redistest.StartDocker(t)))
+		contract.Run(t, contract.On(redistest.Start(t)))
 	})
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
@@ -117,13 +97,13 @@ func TestContractElsewhere(t *testing.T) {
 			t.Parallel()
 			s := redistest.At(t, url)
 			s.Ready(t)
-			contract.Run(t, backend(s))
+			contract.Run(t, contract.On(s))
 		})
 	}
 	for _, program := range programs {
 		t.Run(filepath.Base(program), func(t *testing.T) {
 			t.Parallel()
-			contract.Run(t, backend(redistest.StartProgram(t, program)))
+			contract.Run(t, contract.On(redistest.StartProgram(t, program)))
 		})
 	}
 }

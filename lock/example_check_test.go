@@ -19,13 +19,16 @@ func ExampleClient_Check() {
 	if err != nil {
 		log.Fatal(err) // Redis cannot be reached
 	}
+	problems := 0
 	for _, f := range findings {
-		if f.Level == lock.Problem || f.Level == lock.Advice {
-			fmt.Println(f.Level, f.Subject)
-			fmt.Println(f.Remedy)
+		switch f.Level {
+		case lock.Problem:
+			problems++
+			log.Printf("%s: %s; %s", f.Subject, f.Text, f.Remedy)
+		case lock.Advice:
+			log.Printf("%s: %s", f.Subject, f.Remedy)
 		}
 	}
-	// Output:
-	// advice persistence
-	// CONFIG SET appendonly yes, and in redis.conf (CONFIG REWRITE); or make sure that all jobs end when Redis restarts
+	fmt.Println(problems, "problems")
+	// Output: 0 problems
 }

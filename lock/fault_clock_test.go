@@ -60,16 +60,16 @@ func TestFaultServerClockForward(t *testing.T) {
 	const ttl = 1500 * time.Millisecond
 	s, step := faultClockServer(t)
 	j := newFaultJob(t, s.URL(), ttl)
-	j.holder.renewedNow(t)
+	j.Renewed(t)
 	step(60)
 	stepped := time.Now()
-	lost := await(t, "Lost", j.holder.lost)
+	lost := j.Lost(t)
 	t.Logf("told after %v", faultTook(t, "to be told", stepped, time.Now(), ttl/3+ttl/6+faultSlack))
-	faultIs(t, "Lost", lost.Err, lock.ErrLost, renewal.ErrNotOwner)
-	lease, at := faultGot(t, j.wait)
+	faultIs(t, "Lost", lost, lock.ErrLost, renewal.ErrNotOwner)
+	lease, at := j.Next(t)
 	faultTook(t, "the waiter", stepped, at, faultS+faultR)
-	if lease.Fence() <= j.lease.Fence() {
-		t.Errorf("fences: %d, after the step %d", j.lease.Fence(), lease.Fence())
+	if lease.Fence() <= j.Lease.Fence() {
+		t.Errorf("fences: %d, after the step %d", j.Lease.Fence(), lease.Fence())
 	}
 	_ = lease.Unlock(soon(t))
 }
@@ -85,9 +85,9 @@ func TestFaultServerClockBack(t *testing.T) {
 	if pttl := s.Do(t, "PTTL", "lock:job").(int64); pttl < 3_000_000 {
 		t.Fatalf("%d ms left after the step: this tests nothing", pttl)
 	}
-	await(t, "Reconnecting", j.waiter.reconnecting)
+	j.Reconnecting(t)
 	redistest.Until(t, "the TTL is right", func() bool {
 		return s.Do(t, "PTTL", "lock:job").(int64) <= ttl.Milliseconds()
 	})
-	j.goesOn(t, s)
+	j.GoesOn(t, s)
 }

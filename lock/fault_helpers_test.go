@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/internal/scripts"
+	"github.com/holdfast-go/holdfast/internal/testing/faultjob"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -22,9 +23,9 @@ import (
 // from one look of a waiter to the next and R for an operation limit; what the machine adds is in
 // faultSlack.
 const (
-	faultS     = time.Second
-	faultR     = 2 * time.Second
-	faultSlack = time.Second // of scheduling, on a machine that does much else
+	faultS     = faultjob.S
+	faultR     = faultjob.R
+	faultSlack = faultjob.Slack // of scheduling, on a machine that does much else
 )
 
 // faultLong is the environment variable that asks for the long forms of tests that make a fault happen
@@ -121,25 +122,12 @@ func faultGot(t testing.TB, from <-chan faultResult) (*lock.Lease, time.Time) {
 // faultPause lets a time pass that is the fault itself.
 func faultPause(d time.Duration) { <-time.After(d) }
 
-// faultTook fails the test if more than the limit has passed since then. It returns how much has.
-func faultTook(t testing.TB, what string, began, ended time.Time, limit time.Duration) time.Duration {
-	t.Helper()
-	took := ended.Sub(began)
-	if took > limit {
-		t.Errorf("%s took %v, want at most %v", what, took, limit)
-	}
-	return took
-}
-
-// faultIs fails the test unless the error is every one of those wanted.
-func faultIs(t testing.TB, what string, err error, wanted ...error) {
-	t.Helper()
-	for _, want := range wanted {
-		if !errors.Is(err, want) {
-			t.Errorf("%s: %v: is not %q", what, err, want)
-		}
-	}
-}
+// faultTook and faultIs fail the test: if more than the limit has passed from began to ended; unless
+// the error is every one of those wanted.
+var (
+	faultTook = faultjob.Took
+	faultIs   = faultjob.Is
+)
 
 // faultEvents are what a client's hooks told.
 type faultEvents struct {
@@ -186,9 +174,7 @@ func (e *faultEvents) renewedNow(t testing.TB) lock.RenewedInfo {
 // faultBlocked waits until n connections block.
 func faultBlocked(t testing.TB, s *redistest.Server, n int) {
 	t.Helper()
-	c := s.Dial(t)
-	defer c.Close()
-	redistest.Until(t, "the waiters block", func() bool { return faultBlockedNow(t, c) == n })
+	s.Blocked(t, n)
 }
 
 func faultBlockedNow(t testing.TB, c redis.Conn) int {

@@ -58,13 +58,13 @@ func TestFaultReplica(t *testing.T) {
 		t.Errorf("the call after READONLY dialled %d times", n)
 	}
 	faultIs(t, "Unlock", other.Unlock(soon(t)), lock.ErrUnknown)
-	await(t, "Reconnecting", j.waiter.reconnecting)
-	if err := await(t, "a renewal fails", j.holder.failed).Err; !redisconn.HasCode(err, "READONLY") {
+	j.Reconnecting(t)
+	if err := j.RenewalFailed(t); !redisconn.HasCode(err, "READONLY") {
 		t.Errorf("the renewal failed with %v", err)
 	}
 
-	if !j.lease.Valid() {
-		t.Fatalf("a replica's word was believed: %v", j.lease.Err())
+	if !j.Lease.Valid() {
+		t.Fatalf("a replica's word was believed: %v", j.Lease.Err())
 	}
 	p.Set(faultproxy.ToServer, faultproxy.Hold, "")
 	s.Do(t, "CONFIG", "SET", "replica-read-only", "no")
@@ -72,7 +72,7 @@ func TestFaultReplica(t *testing.T) {
 	s.Do(t, "REPLICAOF", "NO", "ONE")
 	s.Do(t, "CONFIG", "SET", "replica-read-only", "yes")
 	p.Heal()
-	j.goesOn(t, s)
+	j.GoesOn(t, s)
 	redistest.Until(t, "the background releases", func() bool { return value(t, s, "lock:other") == "" })
 }
 

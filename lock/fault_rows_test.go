@@ -111,7 +111,7 @@ func TestFaultUnblocked(t *testing.T) {
 					t.Errorf("unblocked %d connections", n)
 				}
 			}
-			j.goesOn(t, s)
+			j.GoesOn(t, s)
 		})
 	}
 }

@@ -45,9 +45,6 @@ type tlsServer struct {
 func startTLS(t *testing.T) *tlsServer {
 	t.Helper()
 	s := &tlsServer{Server: redistest.Start(t, "requirepass "+tlsPassword, "bind 127.0.0.1")}
-	if s.Network() != "unix" {
-		redistest.Skip(t, "the server runs elsewhere, where the test's certificates are not")
-	}
 	var certificate, key string
 	certificate, key, s.ca, s.roots = tlsCertificates(t)
 	c := s.Dial(t)

@@ -31,6 +31,26 @@ type Backend struct {
 	Lacks map[Capability]string
 }
 
+// On is the server at s, with whatever of it is ours.
+func On(s *redistest.Server) Backend {
+	b := Backend{
+		Client: func(t testing.TB, o *lock.Options) *lock.Client {
+			t.Helper()
+			c, err := lock.Open(s.URL(), o)
+			if err != nil {
+				t.Fatalf("Open: %v", err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			return c
+		},
+		Do: s.Do,
+	}
+	if !s.Ours() {
+		b.Lacks = map[Capability]string{Reconfiguring: "it is not ours"}
+	}
+	return b
+}
+
 // A Capability is something that a server can lack.
 type Capability string
 

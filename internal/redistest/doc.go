@@ -14,7 +14,7 @@
 // A private server is redis-server or valkey-server from PATH, or the program that
 // HOLDFAST_TEST_REDIS_BIN names. It listens on a unix socket, or on a loopback port, keeps nothing
 // on disk and dies with its test; on Linux even if the test binary is killed. Where there is no
-// such program, a Docker container takes its place.
+// such program, the test is skipped. [StartOn] runs a server elsewhere: in a container, say.
 //
 // [Shared] uses the server at HOLDFAST_TEST_REDIS_URL if that is set. Such a server is not ours: it
 // is never flushed, stopped or restarted, tests that would need it skip, and at the end [Main]

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"bufio"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,6 +117,21 @@ func (s *Server) Clients(t testing.TB, prefix string) int {
 		}
 	}
 	return n
+}
+
+// Blocked waits until n connections, of anybody, block in Redis.
+func (s *Server) Blocked(t testing.TB, n int) {
+	t.Helper()
+	c := s.Dial(t)
+	defer c.Close()
+	want := fmt.Sprintf("\nblocked_clients:%d\r", n)
+	Until(t, fmt.Sprintf("%d connections block", n), func() bool {
+		info, err := redis.String(c.Do("INFO", "clients"))
+		if err != nil {
+			t.Fatalf("redistest: INFO: %v", err)
+		}
+		return strings.Contains(info, want)
+	})
 }
 
 // CommandCounts tells how often each command ran since the server's start, those inside scripts

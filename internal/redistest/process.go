@@ -15,8 +15,9 @@ import (
 
 const binVariable = "HOLDFAST_TEST_REDIS_BIN"
 
-// binary finds the server's program.
-func binary() (string, error) {
+// Program finds the program of a private server: the one that HOLDFAST_TEST_REDIS_BIN names, else
+// redis-server or valkey-server from PATH.
+func Program() (string, error) {
 	if bin := os.Getenv(binVariable); bin != "" {
 		return exec.LookPath(bin)
 	}
@@ -28,7 +29,7 @@ func binary() (string, error) {
 	return "", errors.New("neither redis-server nor valkey-server is on PATH")
 }
 
-// A process is a host: a server that runs as our child.
+// A process is a [Host]: a server that runs as our child.
 type process struct {
 	bin string
 	dir string // its configuration, socket, data and log
@@ -63,7 +64,7 @@ func newProcess(bin string, tcp bool, conf []string) (*Server, error) {
 	return s, nil
 }
 
-func (p *process) start() error {
+func (p *process) Start() error {
 	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -96,8 +97,8 @@ func run(cmd *exec.Cmd, started chan<- error, done chan<- struct{}) {
 	}
 }
 
-func (p *process) kill() error {
-	if p.exited() {
+func (p *process) Kill() error {
+	if p.Exited() {
 		return nil
 	}
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -107,9 +108,9 @@ func (p *process) kill() error {
 	return nil
 }
 
-func (p *process) remove() error { return errors.Join(p.kill(), os.RemoveAll(p.dir)) }
+func (p *process) Remove() error { return errors.Join(p.Kill(), os.RemoveAll(p.dir)) }
 
-func (p *process) exited() bool {
+func (p *process) Exited() bool {
 	if p.cmd == nil {
 		return true
 	}
@@ -121,7 +122,7 @@ func (p *process) exited() bool {
 	}
 }
 
-func (p *process) log() string {
+func (p *process) Log() string {
 	text, err := os.ReadFile(p.logFile())
 	if err != nil {
 		return err.Error()
@@ -131,8 +132,8 @@ func (p *process) log() string {
 
 func (p *process) logFile() string { return filepath.Join(p.dir, "redis.log") }
 
-func (p *process) pid() int {
-	if p.exited() {
+func (p *process) Pid() int {
+	if p.Exited() {
 		return 0
 	}
 	return p.cmd.Process.Pid

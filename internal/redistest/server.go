@@ -25,54 +25,30 @@ type Server struct {
 	db                 int
 	tls                bool
 
-	host host // what runs it; nil if the server is not ours
+	host Host // what runs it; nil if the server is not ours
 }
 
-// A host runs one server, at the same address at every start.
-type host interface {
-	start() error
-	pause() error  // it answers nothing and loses nothing
-	resume() error // the opposite of pause
-	kill() error   // without any warning; returns when it is gone; nil if it was gone already
-	remove() error // for good: kills it, and deletes what it left on this machine
-	exited() bool  // whether it came to its end
-	log() string   // what it wrote
-	pid() int      // on this machine; 0 if it has none
-}
-
-// Start runs a private server on a unix socket and removes it at the end of the test. Each conf is
-// a line of redis.conf, such as "requirepass x"; it comes after, and so overrides, the default of
-// no persistence.
+// Start runs a private server on a unix socket and removes it at the end of the test, which is
+// skipped where there is no server program. Each conf is a line of redis.conf, such as
+// "requirepass x"; it comes after, and so overrides, the default of no persistence.
 func Start(t testing.TB, conf ...string) *Server {
 	t.Helper()
-	bin, err := binary()
-	if err != nil {
-		t.Logf("%v: a container instead", err)
-		return StartDocker(t, conf...)
-	}
-	return started(t, func() (*Server, error) { return newProcess(bin, false, conf) })
+	return startProcess(t, false, conf)
 }
 
 // StartTCP is Start on a free port of 127.0.0.1.
 func StartTCP(t testing.TB, conf ...string) *Server {
 	t.Helper()
-	bin, err := binary()
-	if err != nil {
-		t.Logf("%v: a container instead", err)
-		return StartDocker(t, conf...)
-	}
-	return started(t, func() (*Server, error) { return newProcess(bin, true, conf) })
+	return startProcess(t, true, conf)
 }
 
-// StartDocker runs a private server in a container, reached at a fixed port of 127.0.0.1. Pausing
-// and killing act on the container. The test is skipped where no container can be had.
-func StartDocker(t testing.TB, conf ...string) *Server {
+func startProcess(t testing.TB, tcp bool, conf []string) *Server {
 	t.Helper()
-	image, err := dockerImage()
+	bin, err := Program()
 	if err != nil {
-		Skip(t, "no Redis in Docker: "+err.Error())
+		Skip(t, noServer{err}.Error())
 	}
-	return started(t, func() (*Server, error) { return newContainer(image, conf) })
+	return started(t, func() (*Server, error) { return newProcess(bin, tcp, conf) })
 }
 
 // At returns the server at a URL, which is not ours: a fake one, or one behind a proxy.
@@ -93,7 +69,7 @@ func started(t testing.TB, make func() (*Server, error)) *Server {
 		t.Fatalf("redistest: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := s.host.remove(); err != nil {
+		if err := s.host.Remove(); err != nil {
 			t.Errorf("redistest: removing the server: %v", err)
 		}
 	})
@@ -112,8 +88,8 @@ func launch(make func() (*Server, error)) (*Server, error) {
 		if err == nil {
 			return s, nil
 		}
-		log := s.host.log()
-		err = errors.Join(err, s.host.remove())
+		log := s.host.Log()
+		err = errors.Join(err, s.host.Remove())
 		if try == 5 || !strings.Contains(strings.ToLower(log+err.Error()), "already in use") {
 			return nil, fmt.Errorf("the server did not start: %w; its log:\n%s", err, log)
 		}
@@ -122,7 +98,7 @@ func launch(make func() (*Server, error)) (*Server, error) {
 
 // start runs the server and returns when it answers.
 func (s *Server) start() error {
-	if err := s.host.start(); err != nil {
+	if err := s.host.Start(); err != nil {
 		return err
 	}
 	return s.ready()
@@ -138,7 +114,7 @@ func (s *Server) ready() error {
 		if errors.As(last, &refused) && !strings.HasPrefix(string(refused), "LOADING") {
 			last = nil
 		}
-		return last == nil || s.host != nil && s.host.exited()
+		return last == nil || s.host != nil && s.host.Exited()
 	})
 	if !ok || last != nil {
 		return fmt.Errorf("not ready: %w", last)
@@ -273,7 +249,7 @@ func (s *Server) Ours() bool { return s.host != nil }
 func (s *Server) Pid(t testing.TB) int {
 	t.Helper()
 	s.need(t)
-	pid := s.host.pid()
+	pid := s.host.Pid()
 	if pid == 0 {
 		Skip(t, "the server has no process on this machine")
 	}
@@ -282,25 +258,25 @@ func (s *Server) Pid(t testing.TB) int {
 
 // Stop freezes the server as SIGSTOP does: connections stay, nothing is answered. [Server.Continue]
 // lets it run on.
-func (s *Server) Stop(t testing.TB) { t.Helper(); s.control(t, "stop", host.pause) }
+func (s *Server) Stop(t testing.TB) { t.Helper(); s.control(t, "stop", Host.Pause) }
 
 // Continue lets a stopped server run on.
-func (s *Server) Continue(t testing.TB) { t.Helper(); s.control(t, "continue", host.resume) }
+func (s *Server) Continue(t testing.TB) { t.Helper(); s.control(t, "continue", Host.Resume) }
 
 // Kill ends the server as SIGKILL does and returns when it is gone.
-func (s *Server) Kill(t testing.TB) { t.Helper(); s.control(t, "kill", host.kill) }
+func (s *Server) Kill(t testing.TB) { t.Helper(); s.control(t, "kill", Host.Kill) }
 
 // Restart kills the server if it runs, starts it again at the same address and returns when it
 // answers. Without persistence it is empty then.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
-	s.control(t, "kill", host.kill)
+	s.control(t, "kill", Host.Kill)
 	if err := s.start(); err != nil {
-		t.Fatalf("redistest: restart: %v; its log:\n%s", err, s.host.log())
+		t.Fatalf("redistest: restart: %v; its log:\n%s", err, s.host.Log())
 	}
 }
 
-func (s *Server) control(t testing.TB, what string, act func(host) error) {
+func (s *Server) control(t testing.TB, what string, act func(Host) error) {
 	t.Helper()
 	s.need(t)
 	if err := act(s.host); err != nil {

@@ -3,116 +3,27 @@ package redistest_test
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/redistest/lifecycle"
 )
 
-type starter func(t testing.TB, conf ...string) *redistest.Server
-
-// kinds are the servers that every test of the life cycle runs on.
-var kinds = []struct {
-	name  string
-	start starter
-}{
-	{"unix socket", redistest.Start},
-	{"tcp", redistest.StartTCP},
-	{"docker", redistest.StartDocker},
-}
-
-func each(t *testing.T, test func(*testing.T, starter)) {
+func TestLifecycle(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kinds {
-		t.Run(kind.name, func(t *testing.T) {
+	for name, start := range map[string]lifecycle.Starter{
+		"unix socket": redistest.Start, "tcp": redistest.StartTCP,
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, kind.start)
+			lifecycle.Run(t, start)
 		})
 	}
-}
-
-func TestStopContinue(t *testing.T) {
-	each(t, func(t *testing.T, start starter) {
-		s := start(t)
-		s.Do(t, "SET", "k", "kept")
-		c := s.Dial(t)
-
-		s.Stop(t)
-		_, err := redis.DoWithTimeout(c, 100*time.Millisecond, "PING")
-		var late net.Error
-		if !errors.As(err, &late) || !late.Timeout() {
-			t.Errorf("PING to a stopped server: %v, want a timeout", err)
-		}
-		s.Continue(t)
-		if got := text(s.Do(t, "GET", "k")); got != "kept" {
-			t.Errorf("after Continue k = %q, want kept", got)
-		}
-	})
-}
-
-func TestKillRestart(t *testing.T) {
-	each(t, func(t *testing.T, start starter) {
-		s := start(t)
-		s.Do(t, "SET", "k", "v")
-		old := s.Dial(t)
-
-		s.Kill(t)
-		if _, err := old.Do("PING"); err == nil {
-			t.Error("a killed server answers")
-		}
-		s.Kill(t) // of a dead one: nothing
-
-		url := s.URL()
-		s.Restart(t)
-		if got := s.URL(); got != url {
-			t.Errorf("after a restart at %s, want %s", got, url)
-		}
-		if keys := s.Keys(t, "*"); len(keys) != 0 {
-			t.Errorf("after a restart without persistence there are %q", keys)
-		}
-		s.Do(t, "SET", "k", "again")
-		s.Restart(t) // of a running one
-		s.Stop(t)
-		s.Restart(t) // of a stopped one
-		s.Ready(t)
-	})
-}
-
-func TestPersistence(t *testing.T) {
-	each(t, func(t *testing.T, start starter) {
-		s := start(t, "appendonly yes", "appendfsync always")
-		s.Do(t, "SET", "k", "v")
-		s.Restart(t)
-		if got := text(s.Do(t, "GET", "k")); got != "v" {
-			t.Errorf("after a restart with an append only file k = %q, want v", got)
-		}
-	})
-}
-
-func TestPassword(t *testing.T) {
-	each(t, func(t *testing.T, start starter) {
-		s := start(t, `requirepass "se:cret"`)
-		if got := text(s.Do(t, "PING")); got != "PONG" {
-			t.Errorf("PING with the password: %q", got)
-		}
-		if !strings.Contains(s.URL(), ":se%3Acret@") {
-			t.Errorf("the URL %s has no password", s.URL())
-		}
-		bare, err := redis.Dial(s.Network(), s.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer bare.Close()
-		if _, err := bare.Do("PING"); err == nil || !strings.HasPrefix(err.Error(), "NOAUTH") {
-			t.Errorf("PING without a password: %v, want NOAUTH", err)
-		}
-	})
 }
 
 func TestServersAreApart(t *testing.T) {
@@ -128,8 +39,8 @@ func TestRemovedAtTheEnd(t *testing.T) {
 	t.Parallel()
 	var s *redistest.Server
 	t.Run("inside", func(t *testing.T) { s = redistest.Start(t) })
-	if s == nil || s.Network() != "unix" {
-		redistest.Skip(t, "needs redis-server on this machine")
+	if s == nil {
+		redistest.Skip(t, "there was no server inside")
 	}
 	if _, err := os.Stat(s.Addr()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("after its test the server's socket: %v, want none", err)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 	"go.uber.org/goleak"
+
+	"github.com/holdfast-go/holdfast/internal/inmemory"
 )
 
 const urlVariable = "HOLDFAST_TEST_REDIS_URL"
@@ -64,43 +66,48 @@ func open() (s *Server, skip string, err error) {
 }
 
 // noServer says why this machine has no Redis.
-type noServer struct{ binary, docker error }
+type noServer struct{ program error }
 
 func (e noServer) Error() string {
-	return fmt.Sprintf("no Redis: %s is not set, %v, and in Docker: %v",
-		urlVariable, e.binary, e.docker)
+	return fmt.Sprintf("no Redis: %v; install it, or name a program in %s (a server in %s is enough "+
+		"for the tests that share one)", e.program, binVariable, urlVariable)
 }
 
-// newServer starts a private server, from a program or else in Docker.
+// newServer starts a private server.
 func newServer(tcp bool) (*Server, error) {
-	bin, missing := binary()
-	if missing == nil {
-		return launch(func() (*Server, error) { return newProcess(bin, tcp, nil) })
+	bin, err := Program()
+	if err != nil {
+		return nil, noServer{err}
 	}
-	image, none := dockerImage()
-	if none != nil {
-		return nil, noServer{missing, none}
-	}
-	return launch(func() (*Server, error) { return newContainer(image, nil) })
+	return launch(func() (*Server, error) { return newProcess(bin, tcp, nil) })
 }
 
-// Serve gives a program what [Shared] gives tests: the server at HOLDFAST_TEST_REDIS_URL, or a
-// private one on a loopback port, until stop is called.
+// Serve gives a program, or an example, what [Shared] gives tests: the server at
+// HOLDFAST_TEST_REDIS_URL, or a private one on a loopback port, until stop is called. An example cannot
+// be skipped: where there is no server program it gets miniredis inside this process.
 func Serve() (url string, stop func() error, err error) {
 	if url := os.Getenv(urlVariable); url != "" {
 		return url, func() error { return nil }, nil
 	}
 	s, err := newServer(true)
-	if err != nil {
+	switch none := (noServer{}); {
+	case errors.As(err, &none):
+		m := inmemory.Miniredis()
+		err := m.Start()
+		return "redis://" + m.Addr(), func() error { m.Close(); return nil }, err
+	case err != nil:
 		return "", nil, err
 	}
-	return s.URL(), s.host.remove, nil
+	return s.URL(), s.host.Remove, nil
 }
 
-// Main runs a package's tests and ends the process. It ends the shared server, and fails if any
-// goroutine is left after tests that passed.
-func Main(m *testing.M) {
+// Main runs a package's tests and ends the process. It ends the shared server, calls what is to be
+// called at the end, and fails if any goroutine is left after tests that passed.
+func Main(m *testing.M, atEnd ...func()) {
 	code := m.Run()
+	for _, end := range atEnd {
+		end()
+	}
 	if err := closeShared(); err != nil {
 		fmt.Fprintln(os.Stderr, "redistest:", err)
 		code = max(code, 1)
@@ -117,14 +124,13 @@ func Main(m *testing.M) {
 func closeShared() error {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
-	closeDocker()
 	s := shared.server
 	shared.server = nil
 	switch {
 	case s == nil:
 		return nil
 	case s.host != nil:
-		return s.host.remove()
+		return s.host.Remove()
 	default:
 		return s.deleteOurs()
 	}

@@ -7,15 +7,12 @@ import (
 	"syscall"
 )
 
-func (p *process) pause() error  { return p.signal(syscall.SIGSTOP) }
-func (p *process) resume() error { return p.signal(syscall.SIGCONT) }
+func (p *process) Pause() error  { return p.signal(syscall.SIGSTOP) }
+func (p *process) Resume() error { return p.signal(syscall.SIGCONT) }
 
 func (p *process) signal(sig syscall.Signal) error {
-	if p.exited() {
+	if p.Exited() {
 		return errors.New("the server is not running")
 	}
 	return p.cmd.Process.Signal(sig)
 }
-
-// alive reports whether there is a process with this id.
-func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }

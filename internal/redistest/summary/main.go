@@ -1,32 +1,62 @@
-// Summary runs `go test` with its own arguments and ends with how many tests passed, failed and
-// were skipped, and why they were skipped: `go test` itself keeps quiet about that. Of tests that
-// pass it shows nothing else. It fails as `go test` fails.
+// Summary runs `go test` with its own arguments in one module after another, and ends with how many
+// tests passed, failed and were skipped, and why they were skipped: `go test` itself keeps quiet about
+// that. Of tests that pass it shows nothing else. It fails if `go test` fails in any of the modules,
+// and goes on with the next.
 //
-//	go run ./internal/redistest/summary -race ./...
+//	go run ./internal/redistest/summary . internal/testing/containers -- -race ./...
+//
+// The directories of the modules stand before the "--". Without it there is one, which is ".".
 package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
 func main() {
-	code, err := run(os.Args[1:], os.Stdout)
+	modules, args := split(os.Args[1:])
+	code, err := run(modules, args, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "summary:", err)
 	}
 	os.Exit(code)
 }
 
-func run(args []string, w io.Writer) (code int, err error) {
+// split parts the modules' directories from the arguments of go test.
+func split(all []string) (modules, args []string) {
+	i := slices.Index(all, "--")
+	if i < 0 {
+		return []string{"."}, all
+	}
+	return all[:i], all[i+1:]
+}
+
+// run tests the modules and writes one summary of them all. The code is that of the first that failed.
+func run(modules, args []string, w io.Writer) (code int, err error) {
+	r := newReport(w)
+	for _, dir := range modules {
+		c, e := r.test(dir, args)
+		if e != nil {
+			e = fmt.Errorf("in %s: %w", dir, e)
+		}
+		code, err = cmp.Or(code, c), errors.Join(err, e)
+	}
+	r.finish()
+	return code, err
+}
+
+// test runs the tests of one module and takes what they tell.
+func (r *report) test(dir string, args []string) (code int, err error) {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
-	cmd.Stderr = os.Stderr
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return 1, err
@@ -34,10 +64,9 @@ func run(args []string, w io.Writer) (code int, err error) {
 	if err := cmd.Start(); err != nil {
 		return 1, err
 	}
-	report := newReport(w)
-	broken := report.read(out)
+	before := r.failed
+	broken := r.read(out)
 	err = cmd.Wait()
-	report.finish()
 
 	var exit *exec.ExitError
 	switch {
@@ -45,7 +74,7 @@ func run(args []string, w io.Writer) (code int, err error) {
 		return max(exit.ExitCode(), 1), nil // it has said itself what was wrong
 	case err != nil || broken != nil:
 		return 1, errors.Join(err, broken)
-	case report.failed > 0:
+	case r.failed > before:
 		return 1, errors.New("tests failed, and go test did not")
 	}
 	return 0, nil

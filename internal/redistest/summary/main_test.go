@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,10 +71,38 @@ func TestRunFailsAsGoTestFails(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			code, err := run([]string{test.arg}, &out)
+			code, err := run([]string{"."}, []string{test.arg}, &out)
 			if (code != 0) != test.fails || !strings.Contains(out.String(), test.shows) {
 				t.Errorf("code %d, %v:\n%s", code, err, out.String())
 			}
 		})
+	}
+}
+
+// Two modules have one summary, and it goes on behind one that fails.
+func TestRunInModules(t *testing.T) {
+	t.Parallel()
+	var dirs []string
+	for name, body := range map[string]string{
+		"TestBad": `t.Error("it broke")`, "TestSkips": `t.Skip("SKIP TestSkips: no such luck")`,
+	} {
+		dir := t.TempDir()
+		source := "package m\n\nimport \"testing\"\n\nfunc " + name + "(t *testing.T) { " + body + " }\n"
+		for file, text := range map[string]string{"go.mod": "module example.com/m\n", "m_test.go": source} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		dirs = append(dirs, dir)
+	}
+	modules, args := split([]string{dirs[0], dirs[1], ".", "--", "-run=^(TestBad|TestSkips|TestReport)$"})
+	var out strings.Builder
+	code, err := run(modules, args, &out)
+	want := "\n1 passed, 1 failed, 1 skipped\n  skipped 1: no such luck (TestSkips)\n"
+	if code != 1 || err != nil || !strings.HasSuffix(out.String(), want) {
+		t.Errorf("code %d, %v:\n%s\nwant at the end:%s", code, err, out.String(), want)
+	}
+	if modules, args := split([]string{"-race", "./..."}); len(modules) != 1 || len(args) != 2 {
+		t.Errorf("without modules: %q, %q", modules, args)
 	}
 }

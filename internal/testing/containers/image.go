@@ -1,4 +1,4 @@
-package redistest
+package containers
 
 import (
 	"archive/tar"
@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/ory/dockertest/v3/docker"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
 // localImage is the name of the image that importImage makes; not the official one's name, so that
@@ -22,7 +24,7 @@ func importImage(c *docker.Client) error {
 	if runtime.GOOS != "linux" {
 		return errors.New("the programs of " + runtime.GOOS + " do not run in containers")
 	}
-	bin, err := binary()
+	bin, err := redistest.Program()
 	if err != nil {
 		return err
 	}

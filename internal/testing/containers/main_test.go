@@ -1,0 +1,9 @@
+package containers
+
+import (
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m, disconnectEngine) }
