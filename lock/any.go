@@ -123,6 +123,6 @@ func (a *attempt) releaseOthers(id, member string) {
 	if len(others) == 0 {
 		return
 	}
-	a.mutex.client.janitor.add(lockRef{name: a.mutex.name, id: id, pool: a.mutex.name, anyOf: others},
-		time.Now().Add(operationLimit), a.until)
+	ref := lockRef{name: a.mutex.name, id: id, pool: a.mutex.name, anyOf: others}
+	a.mutex.client.janitor.release(ref, time.Now().Add(operationLimit), a.until, a.gaveUp)
 }

@@ -19,14 +19,15 @@ var errLate = errors.New("the reply came after the lease's end")
 // find; every other acquire has a fresh one. An id that the user chose may be somebody else's as well,
 // so an acquire under it is never repeated when its outcome is not known.
 type attempt struct {
-	mutex *Mutex
-	since time.Time // when Lock, TryLock or Adopt was called
-	from  string    // the id to take the lock over from; "" to take it if it is free
-	force bool      // from is of somebody who does not know
-	pool  *poolWait // any member's lock of a pool is wanted, and mutex stands for the pool; or nil
-	id    string    // of the acquire in doubt; "" if there is none
-	until time.Time // when the acquire in doubt has expired, if it was executed
-	stray bool      // an acquire under a given id is in doubt, and stays so
+	mutex  *Mutex
+	since  time.Time // when Lock, TryLock or Adopt was called
+	from   string    // the id to take the lock over from; "" to take it if it is free
+	force  bool      // from is of somebody who does not know
+	pool   *poolWait // any member's lock of a pool is wanted, and mutex stands for the pool; or nil
+	id     string    // of the acquire in doubt; "" if there is none
+	until  time.Time // when the acquire in doubt has expired, if it was executed
+	gaveUp time.Time // when the acquire in doubt was given up
+	stray  bool      // an acquire under a given id is in doubt, and stays so
 }
 
 // ask sends one acquire. It returns a lease, or who holds the lock, or the error. It blocks until
@@ -70,7 +71,7 @@ func (a *attempt) granted(ctx context.Context, h *hold, before time.Time) (*Leas
 	h.client, h.settings, h.since = m.client, m.settings, time.Now()
 	lease, err := m.client.grant(h, before)
 	if err != nil {
-		m.client.janitor.add(h.ref(false), time.Now(), time.Now().Add(m.settings.ttl))
+		h.giveBack()
 		return nil, nil, err
 	}
 	if m.settings.noExpiry {
@@ -112,7 +113,8 @@ func (a *attempt) doubt(id string) {
 		a.stray = true
 		return
 	}
-	a.id, a.until = id, time.Now().Add(a.mutex.settings.ttl+operationLimit)
+	a.id, a.gaveUp = id, time.Now()
+	a.until = a.gaveUp.Add(a.mutex.settings.ttl + operationLimit)
 }
 
 // hopeless reports whether asking again after err is of no use.
@@ -156,11 +158,11 @@ func (a *attempt) fail(err error) error {
 	return err
 }
 
-// again deals with an acquire in doubt that was not found when it was repeated: it is lost, or so
-// late that it will be executed yet. Its connection is closed, so that happens within the operation
-// limit, or never.
+// again deals with an acquire in doubt that was not found when it was repeated: it is lost, or will be
+// executed yet.
 func (a *attempt) again() {
-	a.mutex.client.janitor.add(a.inDoubt(), time.Now().Add(operationLimit), a.until)
+	due := time.Now().Add(operationLimit)
+	a.mutex.client.janitor.release(a.inDoubt(), due, a.until, a.gaveUp)
 	a.id = ""
 }
 
@@ -174,12 +176,12 @@ func (a *attempt) inDoubt() lockRef {
 }
 
 // settle has an acquire cleaned up that is still in doubt when its call ends: at once, behind it on
-// the same connection if that lives, and once more later.
+// the same connection if that lives, and again later.
 func (a *attempt) settle() {
 	if a.id == "" {
 		return
 	}
-	a.mutex.client.janitor.addTwice(a.inDoubt(), a.until)
+	a.mutex.client.janitor.release(a.inDoubt(), time.Now(), a.until, a.gaveUp)
 	a.id = ""
 }
 

@@ -34,7 +34,8 @@ func (c *Client) Shutdown(ctx context.Context) error {
 // its function returns; if that takes longer than Close it is left to expire.
 //
 // A call of Lock that has been granted the lock but has not returned yet gets [ErrClosed], and its lock
-// is released.
+// is released. What calls that were given up may have taken is released once more; that Close does not
+// come back for what Redis executes later, after a cut of the network. Such a lock is held for its TTL.
 //
 // It blocks at most for the longest margin of a held lease and one operation limit of 2 s; without
 // held leases, one round trip. After it no goroutine and no connection is left, except that a pool's

@@ -55,7 +55,8 @@ func (m *Mutex) takeFrom(ctx context.Context, since time.Time) (*Lease, error) {
 // and no clean-up by label, host or age ends it; [Client.Reset] does.
 //
 // It blocks as [Mutex.TryLock] does. If somebody holds the lock the error is a [*HeldError]. It Is
-// [ErrUnknown] if Redis may have done it without telling; that is undone in the background.
+// [ErrUnknown] if Redis may have done it without telling; that is undone in the background, as with
+// [Mutex.TryLock].
 func (c *Client) Block(ctx context.Context, name string, d time.Duration) error {
 	if err := checkTTL(d); err != nil {
 		return err
@@ -79,7 +80,8 @@ func (c *Client) Block(ctx context.Context, name string, d time.Duration) error 
 	if err == nil || !doubt {
 		return err
 	}
-	c.janitor.addTwice(lockRef{name: name, id: id + keptSuffix}, time.Now().Add(d+operationLimit))
+	now := time.Now()
+	c.janitor.release(lockRef{name: name, id: id + keptSuffix}, now, now.Add(d+operationLimit), now)
 	if !errors.Is(err, ErrUnknown) {
 		err = errors.Join(err, ErrUnknown)
 	}

@@ -72,14 +72,17 @@ func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 	return h.id, nil
 }
 
-// settled waits until no earlier acquire of the lease's id can be executed any more: after the lock has
-// been adopted and released it would take it for nobody. It returns the context's error if that ends.
+// settled waits until an operation limit has passed since the acquire, if that was repeated. The earlier
+// one would, after the lock has been adopted and released, take it for nobody; and nobody cleans up by an
+// id that was handed on. It is executed later than that only after a cut of the network, where Redis
+// refuses to end a connection and the dialer's connections cannot be reset: then the lock is held for its
+// TTL. settled returns the context's error if that ends.
 func (h *hold) settled(ctx context.Context) error {
-	now := time.Now()
-	if !h.mayBeOvertaken(now) {
+	wait := operationLimit - time.Since(h.since)
+	if !h.twice || wait <= 0 {
 		return nil
 	}
-	t := time.NewTimer(h.since.Add(operationLimit).Sub(now))
+	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {
 	case <-t.C:

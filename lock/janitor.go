@@ -10,10 +10,11 @@ import (
 // A janitor sees, in the background, to locks that nobody uses any more. It releases those that may be
 // held after an acquire or a release whose outcome is not known; it lets those without expiry expire
 // that were not released; and it gives a signal when one may be had that was kept for its minimum. It
-// tries each until Redis answered (signals once), or until it does not matter any more. One goroutine does
-// it all, and lives while there is something to do.
+// tries each until Redis answered (signals once), or until it does not matter any more, and comes back
+// for what may be executed late. One goroutine does it all, and lives while there is something to do.
 type janitor struct {
 	store *store
+	began time.Time
 	stop  chan struct{} // closed by close
 	kick  chan struct{} // one slot: a task came that may be due earlier
 
@@ -51,14 +52,23 @@ type task struct {
 	chore chore
 	due   time.Time
 	until time.Time // when it does not matter any more: the key has expired by itself, say
-	twice bool      // once more, an operation limit or two after Redis has answered
+
+	// Of a task that comes back for what may be executed late:
+	since    time.Time     // when that was given up; zero: the task comes once
+	life     time.Duration // how long the task matters after a visit
+	answered time.Time     // when Redis first answered; zero: not yet
 }
+
+// visited reports whether a late task has been done, and only comes back.
+func (t *task) visited() bool { return !t.answered.IsZero() }
 
 // forEver is for tasks that are tried until the client is closed.
 const forEver = 100 * 365 * 24 * time.Hour
 
 func newJanitor(s *store) *janitor {
-	return &janitor{store: s, stop: make(chan struct{}), kick: make(chan struct{}, 1)}
+	return &janitor{
+		store: s, began: time.Now(), stop: make(chan struct{}), kick: make(chan struct{}, 1),
+	}
 }
 
 // add has a lock released at due. It does not block. What is added after close is dropped: the key
@@ -67,19 +77,17 @@ func (j *janitor) add(ref lockRef, due, until time.Time) {
 	j.addTask(task{lockRef: ref, chore: ref.chore(), due: due, until: until})
 }
 
-// addTwice has a lock released now whose acquire is under way still, on a connection that lives. If
-// that breaks, the acquire can be executed until an operation limit after the release went through
-// on another one; so it is released again then.
-func (j *janitor) addTwice(ref lockRef, until time.Time) {
-	j.addTask(task{lockRef: ref, chore: ref.chore(), due: time.Now(), until: until, twice: true})
+// release has a lock released from due on that may be held under an id that nobody uses: an acquire of
+// it was given up at since, or repeated, and may be executed for some time.
+func (j *janitor) release(ref lockRef, due, until, since time.Time) {
+	j.addLate(task{lockRef: ref, chore: ref.chore(), due: due, until: until}, since)
 }
 
-// expire gives a lock without expiry a TTL, so that it is not held for ever. It does so twice: a check
-// that is under way on another connection may make the lock permanent once more.
+// expire gives a lock without expiry a TTL, so that it is not held for ever. It comes back: a check that
+// is under way on another connection may make the lock permanent once more.
 func (j *janitor) expire(ref lockRef) {
 	now := time.Now()
-	until := now.Add(forEver)
-	j.addTask(task{lockRef: ref, chore: toExpire, due: now, until: until, twice: true})
+	j.addLate(task{lockRef: ref, chore: toExpire, due: now, until: now.Add(forEver)}, now)
 }
 
 // repair gives a signal when the minimum of a lock is over that was released with one. late is how long
@@ -100,6 +108,9 @@ func (j *janitor) addTask(t task) {
 	if j.stopped {
 		return
 	}
+	if len(j.tasks) >= maxLate && !t.since.IsZero() {
+		j.thinLocked()
+	}
 	j.tasks = append(j.tasks, t)
 	if !j.busy {
 		j.busy = true
@@ -114,7 +125,7 @@ func (j *janitor) addTask(t task) {
 }
 
 // close lets every task be tried once more, now, and waits for that: at most until the deadline, at
-// which the caller cuts the connection.
+// which the caller cuts the connection. Tasks that only come back are dropped.
 func (j *janitor) close(deadline time.Time) {
 	j.mu.Lock()
 	if !j.stopped {
@@ -149,7 +160,7 @@ func (j *janitor) take() (due []task, next time.Time, more bool) {
 	rest := j.tasks[:0]
 	for _, t := range j.tasks {
 		switch {
-		case now.After(t.until), j.stopped && t.chore == toRepair && t.due.After(now):
+		case now.After(t.until), j.stopped && (t.visited() || t.chore == toRepair && t.due.After(now)):
 		case len(due) < batchSize && (j.stopped || !t.due.After(now)):
 			due = append(due, t)
 		default:
@@ -184,7 +195,7 @@ func (j *janitor) do(tasks []task) {
 			switch {
 			case found[i] == wasHeld:
 				j.repair(t.lockRef, time.Since(began))
-			case errs[i] == nil:
+			case errs[i] == nil && !t.visited():
 				free = append(free, t.lockRef)
 			}
 		}
@@ -198,7 +209,7 @@ func (j *janitor) do(tasks []task) {
 		j.done(tasks, errs)
 	}
 	if tasks := kinds[toExpire]; len(tasks) > 0 {
-		j.done(tasks, j.store.expireAll(deadline, refs(tasks)))
+		j.done(tasks, j.store.expireAll(deadline, refs(tasks), leftToExpire(tasks)))
 	}
 	if len(free) > 0 {
 		j.store.repairAll(deadline, free)
@@ -213,6 +224,19 @@ func refs(tasks []task) []lockRef {
 	return refs
 }
 
+// leftToExpire returns what is left to locks without expiry of the TTL that they were given first: a late
+// visit does not give it to them anew.
+func leftToExpire(tasks []task) []time.Duration {
+	left := make([]time.Duration, len(tasks))
+	for i, t := range tasks {
+		left[i] = noExpiryTTL
+		if t.visited() {
+			left[i] = max(noExpiryTTL-time.Since(t.answered), time.Millisecond)
+		}
+	}
+	return left
+}
+
 func (j *janitor) done(tasks []task, errs []error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -221,29 +245,21 @@ func (j *janitor) done(tasks []task, errs []error) {
 	}
 }
 
-// doneLocked decides whether a task that was tried comes again: after an error that may pass, and,
-// if it is to be done twice, after the first time. Once the janitor is stopped none does.
+// doneLocked decides whether a task that was tried comes again: after an error that may pass, and for
+// what may be executed late. Once the janitor is stopped none does.
 func (j *janitor) doneLocked(t task, err error) {
 	now := time.Now()
 	switch {
 	case j.stopped && broken(err):
 		j.tasks = nil // Redis does not answer: the others would only wait for it, too
 	case j.stopped:
-	case err == nil && t.twice:
-		// What is under way on a connection that was closed is executed within an operation limit, or
-		// never. A check of a lock without expiry may be written for as long before.
-		due := now.Add(operationLimit)
-		if t.chore == toExpire {
-			due = due.Add(operationLimit)
-		}
-		t.due, t.twice = due, false
-		t.until = latest(t.until, due.Add(maxTTL))
-		j.tasks = append(j.tasks, t)
+	case err == nil && !t.since.IsZero():
+		j.visitedLocked(t, now)
 	case err != nil && (repeatable(err) || errors.Is(err, errReply)):
 		t.due = now.Add(retryEvery)
 		j.tasks = append(j.tasks, t)
 	case err != nil && t.chore == toRelease && t.noExpiry:
-		t.chore, t.due, t.until, t.twice = toExpire, now, now.Add(forEver), true
+		t.chore, t.due, t.until, t.since, t.life = toExpire, now, now.Add(forEver), now, forEver
 		j.tasks = append(j.tasks, t)
 	}
 }

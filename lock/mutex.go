@@ -75,8 +75,8 @@ func (c *Client) hold(ctx context.Context, take func(context.Context) (*Lease, e
 //
 // If somebody holds the lock the error is a [*HeldError], or Is [ErrAlreadyHeld] if it is held under the
 // id that MutexOptions.ID gives. It Is [ErrUnknown] if Redis may have granted the lock without our
-// learning of it; that is cleaned up in the background, or left to expire under a given id. Any other
-// error says what kept Redis from answering. No lease is held after an error.
+// learning of it; that is cleaned up in the background, for two minutes after the call, or left to expire
+// under a given id. Any other error says what kept Redis from answering. No lease is held after an error.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
 	if err := m.enter(ctx); err != nil {
 		return nil, err

@@ -243,13 +243,13 @@ func (s *store) extendAll(sets []scriptArgs, limit time.Duration, written func()
 	return call.Replies, nil
 }
 
-// expireAll gives locks without expiry that are held as refs say the TTL with which such locks are
-// taken. For each it returns the error.
-func (s *store) expireAll(deadline time.Time, refs []lockRef) []error {
+// expireAll gives locks without expiry that are held as refs say these TTLs. Those that have one keep it,
+// if it is longer. For each it returns the error.
+func (s *store) expireAll(deadline time.Time, refs []lockRef, ttls []time.Duration) []error {
 	sets := make([]scriptArgs, len(refs))
 	for i, ref := range refs {
 		sets[i] = s.extendArgs(extension{
-			name: ref.name, id: ref.id, fence: ref.fence, ttl: noExpiryTTL, longest: anyPTTL,
+			name: ref.name, id: ref.id, fence: ref.fence, ttl: ttls[i], longest: anyPTTL,
 		})
 	}
 	errs := make([]error, len(refs))

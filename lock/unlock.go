@@ -21,7 +21,8 @@ import (
 // nil: the lock was released. An error that Is [ErrNotHeld] and [ErrLost]: the lease had ended
 // before. [ErrUnknown]: it is not known whether it was released, or expired before it could be, or
 // whether nobody got it before its minimum was over; the client goes on trying in the background until
-// the key must have expired or the client is closed. Any other error: Redis refuses, or the client was
+// the key must have expired or the client is closed. A client that lives also undoes, for two minutes, what
+// an acquire of this lease that had to be repeated takes late. Any other error: Redis refuses, or the client was
 // closed before, and the key expires with its TTL, if it has one.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if ctx == nil {
@@ -165,36 +166,48 @@ func (h *hold) foundLost(cause error) error {
 }
 
 // mayBeOvertaken reports whether an earlier acquire of the lease's id may be executed yet. Its
-// connection was closed before the repeat, which then was granted, so that happens within an operation
-// limit or never.
+// connection was closed before the repeat, which then was granted.
 func (h *hold) mayBeOvertaken(now time.Time) bool {
-	return h.twice && now.Sub(h.since) < operationLimit
+	return h.twice && now.Sub(h.since) < lateLimit
 }
 
 // tidy has the lock released in the background: from a time on until Redis answers (zero: not at all),
-// and once more after an operation limit if an earlier release or acquire may be executed yet. a is what
-// is known of the lock by then.
+// once more after an operation limit if an earlier release may be executed yet, and again and again if
+// an earlier acquire may. a is what is known of the lock by then.
 func (h *hold) tidy(ref lockRef, from time.Time, a answer) {
 	now := time.Now()
-	overtaken := h.mayBeOvertaken(now)
-	if from.IsZero() && !a.doubt && !overtaken {
-		return
-	}
 	until := now.Add(time.Duration(h.longest.Load()) + operationLimit)
 	if h.settings.noExpiry {
 		until = now.Add(forEver)
 	}
+	j := h.client.janitor
 	if !from.IsZero() {
-		h.client.janitor.add(ref, from, until)
+		j.add(ref, from, until)
 	}
-	if a.doubt || overtaken {
+	switch {
+	case h.mayBeOvertaken(now):
 		// An acquire that is executed now draws a later token for this very id. But so does who adopts
 		// the lock and keeps the id: that one must not be hit, so Redis must have told that nobody has.
-		if overtaken && a.err == nil && a.found != handedOn {
+		// After that nobody can: the id is nowhere, and was never given to anybody by the late acquire.
+		if a.err == nil && a.found != handedOn {
 			ref.fence = 0
 		}
-		h.client.janitor.add(ref, now.Add(operationLimit), until)
+		due, _ := nextVisit(j.began, h.since, now)
+		j.release(ref, due, until, h.since)
+	case a.doubt:
+		j.add(ref, now.Add(operationLimit), until)
 	}
+}
+
+// giveBack releases a lock that was granted, but whose lease was over by then.
+func (h *hold) giveBack() {
+	now := time.Now()
+	j, until := h.client.janitor, now.Add(h.settings.ttl)
+	if h.mayBeOvertaken(now) {
+		j.release(h.ref(false), now, until, now)
+		return
+	}
+	j.add(h.ref(false), now, until)
 }
 
 // errGone is why a lease turns out lost that was believed in.

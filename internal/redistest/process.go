@@ -34,8 +34,9 @@ type process struct {
 	bin string
 	dir string // its configuration, socket, data and log
 
-	cmd  *exec.Cmd     // the last start; nil before the first
-	done chan struct{} // closed when cmd has ended and was waited for
+	inside threads       // of the namespace that it runs in; nil for our own
+	cmd    *exec.Cmd     // the last start; nil before the first
+	done   chan struct{} // closed when cmd has ended and was waited for
 }
 
 // newProcess prepares a server; it is not started yet.
@@ -76,7 +77,7 @@ func (p *process) Start() error {
 
 	started, done := make(chan error, 1), make(chan struct{})
 	// Owned by p; ends with the child, which kill and remove end; done is closed then.
-	go run(cmd, started, done)
+	go p.run(cmd, started, done)
 	if err := <-started; err != nil {
 		return err
 	}
@@ -86,14 +87,24 @@ func (p *process) Start() error {
 
 // run starts the command and waits for its end. It keeps its thread for all that time: Linux sends
 // the child's death signal when the *thread* that started it ends, not the process.
-func run(cmd *exec.Cmd, started chan<- error, done chan<- struct{}) {
+func (p *process) run(cmd *exec.Cmd, started chan<- error, done chan<- struct{}) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(done)
-	err := cmd.Start()
-	started <- err
-	if err == nil {
-		_ = cmd.Wait() // killed, as a rule; the log says the rest
+	live := func() error {
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // killed, as a rule; the log says the rest
+		}
+		return nil
+	}
+	if p.inside == nil {
+		_ = live()
+		return
+	}
+	if err := p.inside.run(live); err != nil {
+		started <- err
 	}
 }
 

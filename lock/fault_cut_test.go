@@ -1,0 +1,164 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Row 36: the network is cut for P seconds. A call that was given up meanwhile lies in the kernel, which
+// sends it again long after its connection was closed: after 6.2, 12.6, 25.4 s since it was written. Nothing
+// is left of it some seconds later, by whatever stands between it and the lock.
+func TestFaultCutNetwork(t *testing.T) {
+	t.Parallel()
+	cuts := []cutNetwork{{7500 * time.Millisecond, 10 * time.Second}, {9 * time.Second, 8500 * time.Millisecond}}
+	if faultSize(0, 1) == 1 {
+		for p := 3; p <= 15; p++ {
+			cuts = append(cuts, cutNetwork{time.Duration(p) * time.Second, 122*time.Second - time.Duration(p)*time.Second})
+		}
+	}
+	var all sync.WaitGroup
+	for _, cut := range cuts {
+		n := redistest.StartNamespace(t, cutUsers...)
+		all.Go(func() { cut.run(t, n) })
+	}
+	all.Wait()
+}
+
+// A cutNetwork is how long the network is cut, and how long after it nothing may be left.
+type cutNetwork struct{ length, after time.Duration }
+
+// cutUsers are who connects: with the right to end other connections, and without it.
+var cutUsers = []string{
+	"user kills on nopass ~* &* +@all",
+	"user dull on nopass ~* &* +@all -client|kill",
+}
+
+// cutWays are the ways to Redis, by what keeps a late command from doing harm there.
+var cutWays = []struct {
+	name, user string
+	dial       redistest.DialFunc
+}{
+	{"kill", "kills", (&net.Dialer{}).DialContext},
+	{"nothing but late clean-ups", "dull", (&net.Dialer{}).DialContext},
+}
+
+// cutCalls are given up in the cut; each returns what may be found at the lock later, beside nothing.
+var cutCalls = map[string]func(t *testing.T, c *lock.Client, name string, cut <-chan struct{}) string{
+	"Lock": func(t *testing.T, c *lock.Client, name string, cut <-chan struct{}) string {
+		<-cut
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := c.Mutex(name).Lock(ctx)
+		faultIs(t, "Lock", err, lock.ErrUnknown)
+		return ""
+	},
+	"TryLock": func(t *testing.T, c *lock.Client, name string, cut <-chan struct{}) string {
+		<-cut
+		_, err := c.Mutex(name).TryLock(t.Context())
+		faultIs(t, "TryLock", err, lock.ErrUnknown)
+		return ""
+	},
+	"Unlock": func(t *testing.T, c *lock.Client, name string, cut <-chan struct{}) string {
+		<-cut
+		lease, err := c.Mutex(name).Lock(t.Context()) // it is repeated until the network is whole
+		if err == nil {
+			err = lease.Unlock(t.Context())
+		}
+		if err != nil && !errors.Is(err, lock.ErrUnknown) {
+			t.Errorf("Lock and Unlock: %v", err)
+		}
+		return ""
+	},
+	"Block": func(t *testing.T, c *lock.Client, name string, cut <-chan struct{}) string {
+		<-cut
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		faultIs(t, "Block", c.Block(ctx, name, time.Hour), lock.ErrUnknown)
+		return ""
+	},
+	"Adopt": func(t *testing.T, c *lock.Client, name string, cut <-chan struct{}) string {
+		lease, err := c.Mutex(name).TryLock(t.Context())
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		id, err := lease.Detach(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		<-cut
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = c.Mutex(name).Adopt(ctx, id)
+		faultIs(t, "Adopt", err, lock.ErrUnknown)
+		return id
+	},
+}
+
+// run lets every call be given up in a cut, on every way, and looks what is left.
+func (n cutNetwork) run(t *testing.T, space *redistest.Namespace) {
+	cut := make(chan struct{})
+	var ready, calls sync.WaitGroup
+	type left struct{ name, may string }
+	var mu sync.Mutex // guards the next one
+	var all []left
+	for _, way := range cutWays {
+		for call, do := range cutCalls {
+			c := cutClient(t, space, way.user, way.dial)
+			name := way.name + ": " + call
+			if _, err := c.Owner(t.Context(), name); !errors.Is(err, lock.ErrNotHeld) {
+				t.Errorf("Owner: %v", err)
+				return
+			}
+			ready.Add(1)
+			calls.Go(func() {
+				begin := make(chan struct{})
+				go func() { ready.Done(); <-cut; close(begin) }()
+				may := do(t, c, name, begin)
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, left{name, may})
+			})
+		}
+	}
+	ready.Wait()
+	faultPause(300 * time.Millisecond) // Adopt takes its lock
+	space.Cut(t)
+	close(cut)
+	faultPause(n.length)
+	space.Heal(t)
+	faultPause(n.after)
+	calls.Wait()
+	for _, l := range all {
+		id, err := redis.String(space.Server.Do(t, "GET", "lock:"+l.name), nil)
+		if err == nil && id != l.may {
+			t.Errorf("%v after a cut of %v the lock of %q is held by nobody: %s", n.after, n.length, l.name, id)
+		}
+	}
+}
+
+// cutClient returns a client inside a namespace, by a program's own pool.
+func cutClient(t *testing.T, space *redistest.Namespace, user string, dial redistest.DialFunc) *lock.Client {
+	t.Helper()
+	pool := &redis.Pool{DialContext: func(ctx context.Context) (redis.Conn, error) {
+		url := fmt.Sprintf("redis://%s:x@%s", user, space.Addr)
+		return redis.DialURLContext(ctx, url, redis.DialContextFunc(space.Dial(dial)))
+	}}
+	c, err := lock.New(pool, &lock.Options{Label: strings.ReplaceAll(user, " ", "-")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
