@@ -210,7 +210,7 @@ func broken(err error) bool {
 // grant makes the lease of a lock that Redis granted to an acquire that was sent after before.
 func (c *Client) grant(h *hold, before time.Time) (*Lease, error) {
 	s := &h.settings
-	h.longest.Store(int64(s.ttl))
+	h.cuts.longest = s.ttl
 	c.stats.acquired()
 	term, err := c.leases.Add(renewal.Config{
 		TTL:       s.ttl,

@@ -138,13 +138,13 @@ func explain(op, name string, err error) error {
 	return fmt.Errorf("lock: %s %q: %w", op, name, err)
 }
 
-// sent reports whether a call that got no reply may have been executed.
+// sent reports whether a call that got no reply of its own may have been executed.
 func sent(err error) bool {
 	if err == nil {
 		return false
 	}
 	var e *redisconn.Error
-	return errors.As(err, &e) && e.Sent
+	return errors.As(err, &e) && e.Sent || errors.Is(err, errReply)
 }
 
 // refused reports whether err is an error reply of Redis: the command was not executed.

@@ -21,9 +21,15 @@ import (
 // the old TTL is over.
 //
 // It blocks for one round trip, after a network error for a second one, at most for two operation
-// limits of 2 s and no longer than until ctx ends. The error Is [ErrReleased] after Unlock,
-// [ErrDetached] after Detach, [ErrLost] if the lease has ended otherwise, with the cause, and
-// [ErrUnknown] if no reply came: then the next renewal brings the new TTL.
+// limits of 2 s and no longer than until ctx ends. Somebody else may have given the key more time than
+// the lease ever asked for. That is set right with a command of its own, and Extend to a longer TTL waits
+// for it, for one operation limit at most. If that command got no reply, Extend to a longer TTL is refused
+// for two minutes with an error that Is [ErrInvalid], since it may yet be executed.
+//
+// The error Is:
+//   - [ErrReleased] after Unlock, [ErrDetached] after Detach;
+//   - [ErrLost] if the lease has ended otherwise, with the cause;
+//   - [ErrUnknown] if no reply came: then the next renewal brings the new TTL.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	defer runtime.KeepAlive(l)
 	h := l.hold
@@ -42,6 +48,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 		return err
 	}
 	_ = h.term.Confirm(sent, ttl, margin) // its error is the term's
+	h.setRight(ctx)
 	return lost(h.name, h.term.Err())
 }
 
@@ -82,40 +89,43 @@ func (h *hold) checkExtend(ctx context.Context, ttl time.Duration) (margin time.
 	if err := lost(h.name, h.term.Err()); err != nil {
 		return 0, err
 	}
-	return margin, h.lengthen(ttl)
-}
-
-// lengthen takes note of the longest TTL that the lease asks for. It is refused if an extend under way
-// might cut it: who is about to send one looks at the longest after cutAbove was set, and here that is
-// looked at after the longest was set, so one of the two sees the other.
-func (h *hold) lengthen(ttl time.Duration) error {
-	for old := h.longest.Load(); int64(ttl) > old; old = h.longest.Load() {
-		if h.longest.CompareAndSwap(old, int64(ttl)) {
-			break
-		}
+	if err := h.cuts.ask(ctx, ttl); err != nil {
+		return 0, explain("extend", h.name, err)
 	}
-	if above := h.cutAbove.Load(); above != 0 && millis(ttl) >= above {
-		return invalid("the TTL %v is too long for a lock whose TTL somebody else, or the server's"+
-			" clock, has changed: give less than %v", ttl, time.Duration(above)*time.Millisecond)
-	}
-	return nil
+	return margin, lost(h.name, h.term.Err()) // it may have ended meanwhile
 }
 
 func (h *hold) sendExtend(ctx context.Context, ttl time.Duration) (extended, error) {
 	return h.client.store.extend(ctx, h.extension(ttl))
 }
 
+// extension returns what prolongs the key to ttl. It never shortens it: see cutter.
 func (h *hold) extension(ttl time.Duration) extension {
-	return extension{name: h.name, id: h.id, fence: h.fence, ttl: ttl, longest: h.mayStay()}
+	return extension{name: h.name, id: h.id, fence: h.fence, ttl: ttl, stays: anyPTTL}
 }
 
-// mayStay returns the longest PTTL, in milliseconds, that an extend is to leave alone.
-func (h *hold) mayStay() int64 {
-	above := h.cutAbove.Load()
-	if h.strange.Load() && above > h.longestMillis() {
-		return above
+// cut returns what cuts the key, if that is to be done now. Then h.cuts.end must be called.
+func (h *hold) cut() (e extension, ok bool) {
+	ttl, above, ok := h.cuts.begin()
+	e = h.extension(ttl)
+	e.stays = above
+	return e, ok
+}
+
+// setRight has the key cut if an answer has just shown that it is to be: by the renewals, or if the lease
+// has none, here.
+func (h *hold) setRight(ctx context.Context) {
+	switch {
+	case h.settings.noExpiry || !h.cuts.urgent():
+	case !h.settings.noRenewal:
+		h.term.Hurry()
+	default:
+		if e, ok := h.cut(); ok {
+			answer, err := h.client.store.extend(ctx, e)
+			h.cuts.end(err)
+			_ = h.answered("extend", answer, err) // a loss is the term's, and the rest comes again
+		}
 	}
-	return anyPTTL
 }
 
 // lasting returns the TTL with which a lock without expiry is checked. Once it is known to have none
@@ -128,8 +138,6 @@ func (h *hold) lasting() time.Duration {
 	return NoExpiry
 }
 
-func (h *hold) longestMillis() int64 { return millis(time.Duration(h.longest.Load())) }
-
 // learn draws from the answer to an extend what it says of the lease. The error is an *otherOwner if
 // it is not ours.
 func (h *hold) learn(answer extended) error {
@@ -137,20 +145,12 @@ func (h *hold) learn(answer extended) error {
 		return notOwner(h.name, answer.owner)
 	}
 	h.permanent.Store(answer.pttl < 0)
-	// A key that outlives everything we asked for was changed by somebody, or the server's clock was
-	// set back: after a crash it would block the lock for as long.
-	longest := h.longestMillis()
-	strange := answer.pttl > longest+1000
-	first := false // it has never been strange before
-	if strange {
-		first = h.cutAbove.Swap(max(answer.pttl-10_000, longest+1000)) == 0
-	}
-	h.strange.Store(strange)
+	first := h.cuts.seen(answer.pttl)
 	if answer.bare {
 		tell(h.client.hooks.Warning, ttlRemoved(h.name))
 	}
 	if first {
-		tell(h.client.hooks.Warning, ttlChanged(h.name, answer.pttl, longest))
+		tell(h.client.hooks.Warning, ttlChanged(h.name, answer.pttl, h.cuts.most()))
 	}
 	return nil
 }
@@ -165,50 +165,74 @@ func notOwner(name, value string) error {
 func (c *Client) extend(batch []renewal.Request, limit time.Duration, written func()) []renewal.Result {
 	results := make([]renewal.Result, len(batch))
 	sets := make([]scriptArgs, 0, len(batch))
-	var sent []int
+	var sent []carried
 	for i, r := range batch {
 		h := r.Term.Data().(*hold)
 		if h.dropped.Load() {
 			results[i] = renewal.Result{Outcome: renewal.NotOwner, Err: errLeaked}
 			continue
 		}
-		ttl := r.TTL
-		if r.NoExpiry {
-			ttl = h.lasting()
-		}
-		sets, sent = append(sets, c.store.extendArgs(h.extension(ttl))), append(sent, i)
+		e, cut := h.renewal(r)
+		sets, sent = append(sets, c.store.extendArgs(e)), append(sent, carried{at: i, hold: h, isCut: cut})
 	}
 	if len(sets) == 0 {
 		return results
 	}
 	replies, err := c.store.extendAll(sets, limit, written)
-	for n, i := range sent {
-		if err != nil {
-			results[i].Err = err
-			continue
+	for n := range sent {
+		if sent[n].err = err; err == nil {
+			sent[n].take(replies[n])
 		}
-		results[i] = batch[i].Term.Data().(*hold).renewalResult(replies[n])
+		if sent[n].isCut {
+			sent[n].cuts.end(sent[n].err)
+		}
+	}
+	for _, s := range sent { // now that no cut is under way: hooks are called here, which may wait for it
+		results[s.at] = s.outcome()
 	}
 	return results
 }
 
-// renewalResult says what a reply to a renewal means.
-func (h *hold) renewalResult(reply any) renewal.Result {
-	if err, ok := reply.(redis.Error); ok {
-		if redisconn.Classify(err) == redisconn.NoScript {
-			return renewal.Result{Outcome: renewal.Again}
-		}
-		if redisconn.HasCode(err, "WRONGTYPE") {
-			err := explain("renew", h.name, err)
-			return renewal.Result{Outcome: renewal.NotOwner, Err: err}
-		}
-		return renewal.Result{Err: err}
+// A carried is one lease of a batch that is sent, and the answer to its extend.
+type carried struct {
+	*hold
+	at     int  // in the batch
+	isCut  bool // its extend is a cut
+	answer extended
+	err    error
+}
+
+func (c *carried) take(reply any) {
+	if refused, ok := reply.(redis.Error); ok {
+		c.err = refused
+		return
 	}
-	answer, err := parseExtended(reply)
-	if err != nil {
-		return renewal.Result{Err: err}
+	c.answer, c.err = parseExtended(reply)
+}
+
+// renewal returns the extend with which the lease is renewed: a cut, if one is wanted, which leaves at least
+// the TTL that is to be renewed.
+func (h *hold) renewal(r renewal.Request) (e extension, cut bool) {
+	if r.NoExpiry {
+		return h.extension(h.lasting()), false
 	}
-	if err := h.learn(answer); err != nil {
+	if e, cut = h.cut(); cut {
+		return e, true
+	}
+	return h.extension(r.TTL), false
+}
+
+// outcome says what the answer means.
+func (c *carried) outcome() renewal.Result {
+	switch {
+	case refused(c.err) && redisconn.Classify(c.err) == redisconn.NoScript:
+		return renewal.Result{Outcome: renewal.Again}
+	case refused(c.err) && redisconn.HasCode(c.err, "WRONGTYPE"):
+		return renewal.Result{Outcome: renewal.NotOwner, Err: explain("renew", c.name, c.err)}
+	case c.err != nil:
+		return renewal.Result{Err: c.err}
+	}
+	if err := c.learn(c.answer); err != nil {
 		return renewal.Result{Outcome: renewal.NotOwner, Err: err}
 	}
 	return renewal.Result{Outcome: renewal.Renewed}
@@ -217,6 +241,7 @@ func (h *hold) renewalResult(reply any) renewal.Result {
 func renewed(t *renewal.Term, until time.Time) {
 	h := t.Data().(*hold)
 	h.client.stats.renewed()
+	h.setRight(context.Background()) // the term is queued again, so that it can be hurried
 	tell(h.client.hooks.Renewed, RenewedInfo{h.name, until})
 }
 

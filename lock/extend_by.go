@@ -16,14 +16,16 @@ func (l *Lease) Renew(ctx context.Context) error {
 	return l.Extend(ctx, l.hold.term.TTL())
 }
 
-// ExtendBy adds d, 1 ms to 24 h, to what the key has left, and returns what it has then, which the lease
-// goes by even if somebody had shortened it. If that is more than the lease's TTL it becomes the lease's
-// TTL, for later renewals too; all that a lease asks for may not be more than 24 h. The error Is [ErrInvalid] if it would be, or if the lease has no expiry, and nothing
-// was sent.
+// ExtendBy adds d, 1 ms to 24 h, to what the key has left, and returns what it has then. The lease goes by
+// that, even if somebody had shortened it; if somebody had prolonged it, the lease goes by the longest that
+// it has asked for, and returns that. If the result is more than the lease's TTL it becomes the lease's TTL,
+// for later renewals too. All that a lease asks for may not be more than 24 h. The error Is [ErrInvalid] if
+// it would be, or if the lease has no expiry, and nothing was sent.
 //
-// It blocks for one round trip, at most for an operation limit of 2 s and no longer than until ctx ends.
-// Other errors are those of Extend; but if no reply came it is not repeated, and the error Is
-// [ErrUnknown]: the key may live for longer than the lease believes.
+// It blocks for one round trip, at most for an operation limit of 2 s and no longer than until ctx ends; it
+// waits and is refused as Extend is where somebody else has given the key more time. Other errors are those
+// of Extend; but if no reply came it is not repeated, and the error Is [ErrUnknown]: the key may live for
+// longer than the lease believes.
 func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Duration, err error) {
 	defer runtime.KeepAlive(l)
 	h := l.hold
@@ -38,24 +40,26 @@ func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Durati
 	if most > maxTTL {
 		return 0, invalid("%v more would be %v, which is over %v: give less", d, most, maxTTL)
 	}
-	if err := h.lengthen(most); err != nil {
-		return 0, err
+	if err := h.cuts.add(ctx, d); err != nil {
+		return 0, explain("extend", h.name, err)
 	}
-	sent := renewal.Now()
+	at := renewal.Now()
 	e := h.extension(0)
 	e.more = d
 	answer, err := h.client.store.extend(ctx, e)
 	if err := h.answered("extend", answer, err); err != nil {
+		h.cuts.notAdded(d, sent(err))
 		return 0, err
 	}
-	left = fromMillis(answer.pttl)
+	left = h.cuts.added(d, fromMillis(answer.pttl))
 	margin := h.settings.marginFor(left)
 	if left > ttl {
 		h.term.Retime(left, margin)
 	} else { // somebody may have shortened what the key had: then the lease ends with it, unless it is renewed
-		h.term.Shorten(sent, left, min(margin, left))
+		h.term.Shorten(at, left, min(margin, left))
 	}
-	_ = h.term.Confirm(sent, left, min(margin, left)) // its error is the term's
+	_ = h.term.Confirm(at, left, min(margin, left)) // its error is the term's
+	h.setRight(ctx)
 	return left, lost(h.name, h.term.Err())
 }
 
@@ -83,5 +87,6 @@ func (l *Lease) Check(ctx context.Context) error {
 	if err := h.answered("check", answer, err); err != nil {
 		return err
 	}
+	h.setRight(ctx)
 	return lost(h.name, h.term.Err())
 }

@@ -11,36 +11,6 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// Somebody gave the key a TTL that the lease did not ask for, and a renewal that is to set it right
-// is late: it must not cut what a later Extend has set.
-func TestFaultLateRenewalDoesNotCutAnExtend(t *testing.T) {
-	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	renewed := make(chan lock.RenewedInfo, 100)
-	c := faultMet(t, p.URL(), &lock.Options{
-		TTL:   900 * time.Millisecond,
-		Hooks: lock.Hooks{Renewed: func(i lock.RenewedInfo) { renewed <- i }},
-	})
-	lease := acquire(t, c.Mutex("job"))
-	s.Do(t, "PEXPIRE", "lock:job", 3_600_000)
-	await(t, "the renewal that sees it", renewed)
-	late := p.Catch(faultproxy.HoldRequest, scripts.Extend.SHA1)
-	await(t, "the renewal that is late", late.Done())
-	if err := lease.Extend(soon(t), time.Minute); err != nil {
-		t.Fatalf("Extend: %v", err)
-	}
-	late.Release()
-	await(t, "the late renewal", renewed)
-	if left := s.Do(t, "PTTL", "lock:job").(int64); left < 50_000 {
-		t.Errorf("the key has %d ms left, and the lease is valid until %v", left, lease.Deadline())
-	}
-	if err := lease.Extend(soon(t), 2*time.Hour); !errors.Is(err, lock.ErrInvalid) {
-		t.Errorf("an Extend that a late renewal could cut: %v", err)
-	}
-	unlock(t, lease)
-}
-
 // A key that became something else ends the lease at the next renewal, not when its time is up.
 func TestFaultKeyBecomesSomethingElse(t *testing.T) {
 	t.Parallel()

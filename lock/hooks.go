@@ -159,14 +159,13 @@ var passwordInClear = WarningInfo{
 }
 
 // ttlChanged returns the warning about a key with a PTTL beyond the longest that its lease asked for.
-func ttlChanged(name string, pttl, longest int64) WarningInfo {
+func ttlChanged(name string, pttl int64, longest time.Duration) WarningInfo {
 	return WarningInfo{Kind: WarningTTLChanged, Name: name, Text: fmt.Sprintf(
 		"Redis keeps the lock's key for %v, and its lease never asked for more than %v: somebody else"+
-			" changed its TTL, or the server's clock was set back. The next renewal or Extend sets it"+
-			" right; if the program dies before, the lock stays held: look at who else writes to the"+
-			" key and at the server's clock, and release a lock that stays behind with Reset",
-		(time.Duration(pttl) * time.Millisecond).Round(time.Second),
-		time.Duration(longest)*time.Millisecond,
+			" changed its TTL, or the server's clock was set back. It is set right at once; if"+
+			" the program dies before, the lock stays held: look at who else writes to the key and at"+
+			" the server's clock, and release a lock that stays behind with Reset",
+		fromMillis(pttl).Round(time.Second), longest,
 	)}
 }
 

@@ -47,13 +47,9 @@ type hold struct {
 	inDo     atomic.Bool  // Do releases it
 	handing  handing
 	dropped  atomic.Bool  // the program dropped the lease: the next renewal ends it
-	longest  atomic.Int64 // the longest TTL that the lease has asked for
-	// strange: the key's PTTL was last seen to be one that the lease did not ask for. Only then are
-	// extends told to cut it, and only down from cutAbove milliseconds: one that is late must never
-	// cut what a later one has set, so once that is set, no TTL as long as it is asked for any more.
-	strange   atomic.Bool
+	cuts     cutter
+
 	permanent atomic.Bool // of a lease without expiry: its key was last seen to have none
-	cutAbove  atomic.Int64
 
 	mu       sync.Mutex // guards the fields below
 	contexts map[weak.Pointer[leaseContext]]struct{}

@@ -175,7 +175,7 @@ type extension struct {
 	fence    int64         // the lease's fencing token; 0 if it has none
 	ttl      time.Duration // NoExpiry: for ever; 0: as it is
 	more     time.Duration // if not 0: instead of ttl, so much more than is left
-	longest  int64         // a PTTL of up to so many milliseconds stays
+	stays    int64         // a PTTL of up to so many milliseconds stays
 }
 
 func (s *store) extendArgs(e extension) scriptArgs {
@@ -186,7 +186,7 @@ func (s *store) extendArgs(e extension) scriptArgs {
 	case e.ttl == NoExpiry:
 		ttl = int64(-1)
 	}
-	set := scriptArgs{[]string{s.lock(e.name), s.signal(e.name)}, []any{e.id, ttl, e.longest}}
+	set := scriptArgs{[]string{s.lock(e.name), s.signal(e.name)}, []any{e.id, ttl, e.stays}}
 	if e.fence != 0 {
 		set.keys = append(set.keys, s.fence(e.name))
 		set.args = append(set.args, e.fence)
@@ -249,7 +249,7 @@ func (s *store) expireAll(deadline time.Time, refs []lockRef, ttls []time.Durati
 	sets := make([]scriptArgs, len(refs))
 	for i, ref := range refs {
 		sets[i] = s.extendArgs(extension{
-			name: ref.name, id: ref.id, fence: ref.fence, ttl: ttls[i], longest: anyPTTL,
+			name: ref.name, id: ref.id, fence: ref.fence, ttl: ttls[i], stays: anyPTTL,
 		})
 	}
 	errs := make([]error, len(refs))

@@ -176,7 +176,7 @@ func (h *hold) mayBeOvertaken(now time.Time) bool {
 // an earlier acquire may. a is what is known of the lock by then.
 func (h *hold) tidy(ref lockRef, from time.Time, a answer) {
 	now := time.Now()
-	until := now.Add(time.Duration(h.longest.Load()) + operationLimit)
+	until := now.Add(h.cuts.most() + operationLimit)
 	if h.settings.noExpiry {
 		until = now.Add(forEver)
 	}

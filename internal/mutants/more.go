@@ -143,6 +143,21 @@ var others = []mutant{
 		"LateAfterUnlock", "lock", nil,
 	},
 	{
+		"cut", "an Extend does not wait for a cut of the key's TTL", "lock/cut.go",
+		"	for c.phase == cutUnderWay {", "	for false {",
+		"Cut", "lock", nil,
+	},
+	{
+		"doubt", "a cut of the key's TTL without a reply is forgotten", "lock/cut.go",
+		"	if sent(err) {\n		c.doubt", "	if false {\n		c.doubt",
+		"Cut", "lock", nil,
+	},
+	{
+		"too deep", "a cut leaves less than an ExtendBy under way asks for", "lock/cut.go",
+		"	ttl = c.longestLocked()", "	ttl = c.longest",
+		"Cut", "lock", nil,
+	},
+	{
 		"counter", "fencing tokens do not look at the server's time", "internal/scripts/acquire.lua",
 		"    token = now[1] .. string.sub('00000' .. now[2], -6)", "    token = '1'",
 		"Sim", "internal/sim",
