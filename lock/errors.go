@@ -48,7 +48,7 @@ var (
 type HeldError struct {
 	Name  string
 	Owner Owner         // without its ID
-	TTL   time.Duration // left when Redis was asked; NoExpiry for a lock without expiry
+	TTL   time.Duration // left when Redis was asked, at most 100 years; NoExpiry for a lock without expiry
 }
 
 // Error names the owner, without the random part of its id.

@@ -283,7 +283,7 @@ func (j *janitor) limit() time.Time {
 }
 
 func (j *janitor) sleep(d time.Duration) {
-	t := time.NewTimer(d)
+	t := time.NewTimer(min(d, 24*time.Hour))
 	defer t.Stop()
 	select {
 	case <-t.C:

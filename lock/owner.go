@@ -27,7 +27,7 @@ type Owner struct {
 	Host  string        // from a label of the form hostname:pid
 	PID   int           // likewise
 	Since time.Time     // by the owner's clock, in milliseconds; zero for another program's id
-	TTL   time.Duration // left when Redis was asked; NoExpiry for a lock without expiry
+	TTL   time.Duration // left when Redis was asked, at most 100 years; NoExpiry for a lock without expiry
 	Kept  bool          // the owner has released it; nobody gets it before its HoldAtLeast is over
 }
 

@@ -21,6 +21,9 @@ const (
 	fenceTTL = "604800000" // milliseconds that the last fencing token is kept: 7 days
 	// anyPTTL is what extend is told when whatever TTL the key has may stay.
 	anyPTTL = int64(1) << 52
+	// maxPTTL is the longest that Redis is believed, in milliseconds: 100 years, with which no time of ours
+	// overflows. Other programs may ask for far more.
+	maxPTTL = int64(forEver / time.Millisecond)
 	// batchSize bounds the scripts that are sent together.
 	batchSize = 512
 )
@@ -180,6 +183,13 @@ func (s *store) evalAll(ctx context.Context, deadline time.Time, sc *scripts.Scr
 		}
 	}
 	return replies, nil
+}
+
+// parsePTTL takes in what Redis says a key has left, or one of the negative numbers that the scripts return
+// instead. Every PTTL passes here.
+func parsePTTL(reply any) (ms int64, ok bool) {
+	ms, ok = reply.(int64)
+	return min(ms, maxPTTL), ok
 }
 
 type scriptArgs struct {

@@ -116,7 +116,7 @@ func (c *waitConn) lookAny(names []string, left []time.Duration) error {
 		return errReply
 	}
 	for n, i := range at {
-		pttl, ok := values[n].(int64)
+		pttl, ok := parsePTTL(values[n])
 		switch {
 		case !ok:
 			return errReply

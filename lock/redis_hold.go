@@ -209,7 +209,7 @@ func parseExtended(reply any) (extended, error) {
 	switch {
 	case len(parts) == 2 && parts[0] == int64(1),
 		len(parts) == 3 && parts[0] == int64(1) && parts[2] == int64(-1):
-		if pttl, ok := parts[1].(int64); ok && pttl >= -1 {
+		if pttl, ok := parsePTTL(parts[1]); ok && pttl >= -1 {
 			return extended{ours: true, pttl: pttl, bare: len(parts) == 3}, nil
 		}
 	case len(parts) == 1 && parts[0] == int64(0):

@@ -54,7 +54,7 @@ func parseTaken(reply any) (*taken, error) {
 	}
 	if len(parts) == 2 {
 		owner, ok := parts[0].([]byte)
-		if pttl, ok2 := parts[1].(int64); ok && ok2 {
+		if pttl, ok2 := parsePTTL(parts[1]); ok && ok2 {
 			return &taken{owner: string(owner), pttl: pttl}, nil
 		}
 	}

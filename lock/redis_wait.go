@@ -148,7 +148,7 @@ func (c *waitConn) Look(l signal.Look) ([]time.Duration, error) {
 	}
 	left := make([]time.Duration, len(values))
 	for i, value := range values {
-		pttl, ok := value.(int64)
+		pttl, ok := parsePTTL(value)
 		if !ok {
 			return nil, errReply
 		}

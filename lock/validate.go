@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -163,8 +162,5 @@ func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// fromMillis turns Redis's milliseconds into a duration: the longest one if they are more, which
-// other programs can ask for.
-func fromMillis(ms int64) time.Duration {
-	return time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
-}
+// fromMillis turns Redis's milliseconds, at most maxPTTL, into a duration.
+func fromMillis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -78,6 +78,7 @@ func TestRaisedTTL(t *testing.T) {
 		for _, round := range []string{"lost", "sent"} { // the first cut
 			do("PEXPIRE", "lock:job", 3_600_000)
 			time.Sleep(11 * time.Second)
+			synctest.Wait()
 			if round == "lost" && cut == nil {
 				t.Fatal("no cut")
 			}

@@ -131,7 +131,10 @@ func TestMaxHoldFoundLate(t *testing.T) {
 		}},
 		{"by Close", func(_ *testing.T, term *Term) { term.set.Close(errDone) }},
 		{"by the timer", func(_ *testing.T, term *Term) { term.expire() }},
-		{"by the tick", func(_ *testing.T, term *Term) { term.set.tick() }},
+		{"by the tick, as the wall clock ran ahead", func(_ *testing.T, term *Term) {
+			setWall(term.set)(minPeriod)
+			term.set.tick()
+		}},
 		{"long after both had passed", func(_ *testing.T, term *Term) {
 			time.Sleep(time.Hour)
 			term.End(errDone)

@@ -11,8 +11,11 @@ import (
 // n due terms out costs O(n log n), with no scan over terms of other lengths. It is guarded by the
 // Set's mutex.
 type queue struct {
-	classes [65]class // classes[k] holds TTLs of 2^(k-1) up to 2^k nanoseconds
+	classes [classes]class // classes[k] holds TTLs of 2^(k-1) up to 2^k nanoseconds
 }
+
+// classes is how many classes of TTLs there are.
+const classes = 65
 
 // classOf is the index of the class for ttl.
 func classOf(ttl time.Duration) int { return bits.Len64(uint64(max(ttl, 0))) }

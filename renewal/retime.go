@@ -25,6 +25,8 @@ func (t *Term) Retime(ttl, margin time.Duration) Instant {
 	if t.noExpiry || t.ended() || t.passedLocked(now) {
 		return now
 	}
+	t.set.pace.addLocked(t.ttl, -1)
+	t.set.pace.addLocked(ttl, 1)
 	t.ttl, t.margin = ttl, margin
 	t.set.tickForLocked(ttl, now)
 	t.moveLocked(earliest(t.lease, now.add(span(ttl, margin))), now)
@@ -129,12 +131,13 @@ func (t *Term) moveLocked(lease, now Instant) {
 	t.timeLocked(now)
 }
 
-// timeLocked sets the timer of a live term to validUntil.
+// timeLocked sets the timer of a live term to validUntil, or to when it is to be set again.
 func (t *Term) timeLocked(now Instant) {
+	t.set.pace.setLocked(now)
 	if until := t.until.Load(); until.never {
 		t.timer.Stop()
 	} else {
-		t.timer.Reset(until.left(now))
+		t.timer.Reset(min(until.left(now), maxTimer))
 	}
 }
 

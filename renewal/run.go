@@ -52,12 +52,13 @@ func (s *Set) next() (a *attempt, open bool) {
 	return nil, true
 }
 
-// wakeLocked sees to it that the goroutine looks at the queue at due at the latest. While it is
+// wakeLocked sees to it that the goroutine looks at the queue at due at the latest, and at least once a
+// day. While it is
 // busy the alarm does not matter: it looks at the queue, under the mutex, before it sleeps.
 func (s *Set) wakeLocked(due time.Time, now Instant) {
 	if s.alarmAt.IsZero() || due.Before(s.alarmAt) {
 		s.alarmAt = due
-		s.alarm.Reset(due.Sub(now.mono))
+		s.alarm.Reset(min(due.Sub(now.mono), maxTimer))
 	}
 }
 

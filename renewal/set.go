@@ -9,6 +9,9 @@ const (
 	maxPeriod = time.Second      // between two looks at the wall clock, which is TTL/10 otherwise
 	minPeriod = time.Millisecond // whatever the TTL
 
+	// maxTimer is how far ahead a timer is set; what is further ahead is looked at anew then.
+	maxTimer = 24 * time.Hour
+
 	// patience is how long End and Close wait for an attempt that does not end. It is longer than
 	// any limit, so an ExtendFunc that keeps to its own is always waited for.
 	patience = maxLimit + time.Second
@@ -59,6 +62,7 @@ type Set struct {
 
 	ticker *time.Timer   // calls tick; nil before the first term
 	period time.Duration // between ticks; zero while none is to come
+	pace   pace          // how often to tick, and whether the timers are right
 	ticked Instant       // when the last tick was, or when ticking began
 }
 
@@ -100,6 +104,7 @@ func (s *Set) Add(c Config) (*Term, error) {
 	}
 	t := newTerm(s, c, now)
 	s.live[t] = struct{}{}
+	s.pace.addLocked(c.TTL, 1)
 	s.tickForLocked(c.TTL, now)
 	if !c.NoRenewal {
 		s.startLocked()

@@ -81,7 +81,8 @@ func newTerm(s *Set, c Config, now Instant) *Term {
 	// A stopped timer may stay in the runtime's heap until it would have fired, so it must not
 	// keep the term alive. A live one is held by s.live, and s by its ticker.
 	w := weak.Make(t)
-	t.timer = time.AfterFunc(until.left(now), func() {
+	s.pace.setLocked(now)
+	t.timer = time.AfterFunc(min(until.left(now), maxTimer), func() {
 		if t := w.Value(); t != nil {
 			t.expire()
 		}
@@ -200,6 +201,7 @@ func (t *Term) endLocked(now Instant, cause error) event {
 	t.timer.Stop()
 	t.set.queue.remove(t)
 	delete(t.set.live, t)
+	t.set.pace.addLocked(t.ttl, -1)
 	t.err = cause
 	close(t.done)
 	return event{kind: hasEnded, term: t, err: cause}

@@ -43,6 +43,9 @@ type trouble struct {
 	at  time.Time
 }
 
+// longestTimer bounds how far ahead a timer is set; what is further ahead is looked at anew then.
+const longestTimer = 24 * time.Hour
+
 // maxTrouble bounds the errors that are kept for a name.
 const maxTrouble = 4
 
@@ -242,7 +245,7 @@ func (e *entry) learnLocked(left time.Duration, asked, now time.Time) {
 			return
 		}
 		e.expires = expires
-		e.timer.Reset(expires.Sub(now))
+		e.timer.Reset(min(expires.Sub(now), longestTimer))
 	}
 }
 
@@ -253,8 +256,8 @@ func (h *Hub) expired(e *entry) {
 	if h.entries[e.name] != e || e.expires.IsZero() {
 		return
 	}
-	if left := time.Until(e.expires); left > 0 { // it was moved as it fired
-		e.timer.Reset(left)
+	if left := time.Until(e.expires); left > 0 { // it was moved as it fired, or is more than a day ahead
+		e.timer.Reset(min(left, longestTimer))
 		return
 	}
 	e.expires = time.Time{}

@@ -158,6 +158,16 @@ var others = []mutant{
 		"Cut", "lock", nil,
 	},
 	{
+		"centuries", "a PTTL of centuries is believed", "lock/redis.go",
+		"	return min(ms, maxPTTL), ok", "	return ms, ok",
+		"HeldForCenturies", "lock", nil,
+	},
+	{
+		"behind", "the timers are not set anew when the wall clock has run ahead", "renewal/tick.go",
+		"			t.timeLocked(now)\n", "",
+		"WallClock", "renewal", nil,
+	},
+	{
 		"counter", "fencing tokens do not look at the server's time", "internal/scripts/acquire.lua",
 		"    token = now[1] .. string.sub('00000' .. now[2], -6)", "    token = '1'",
 		"Sim", "internal/sim",
