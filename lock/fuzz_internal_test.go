@@ -175,6 +175,7 @@ func FuzzParseOwner(f *testing.F) {
 		f.Add("job", id, pttl)
 	}
 	f.Fuzz(func(t *testing.T, name, value string, pttl int64) {
+		pttl, _ = parsePTTL(pttl)
 		o := parseOwner(name, value, pttl)
 		if o.Name != name || o.ID != value || o.Kept != strings.HasSuffix(value, "/kept") {
 			t.Errorf("%q: %#v", value, o)

@@ -46,7 +46,7 @@ type hold struct {
 	twice    bool         // an earlier acquire of this id may be executed late
 	inDo     atomic.Bool  // Do releases it
 	handing  handing
-	dropped  atomic.Bool  // the program dropped the lease: the next renewal ends it
+	dropped  atomic.Bool // the program dropped the lease: the next renewal ends it
 	cuts     cutter
 
 	permanent atomic.Bool // of a lease without expiry: its key was last seen to have none
