@@ -93,7 +93,7 @@ func (a *aclCase) refused() bool {
 }
 
 // aclOptional reports whether a client can do without what was denied, and nothing else changes.
-func aclOptional(denied string) bool { return strings.HasPrefix(denied, "client") }
+func aclOptional(denied string) bool { return strings.HasPrefix(denied, "client") || denied == "info" }
 
 // The things that a client does. Each returns nil if it works.
 
@@ -336,12 +336,13 @@ var aclBasics = map[string]func(*aclCase) error{
 
 // aclMore are what further rules are for, as the document calls it.
 var aclMore = map[string]func(*aclCase) error{
-	"NoExpiry":                aclNoExpiry,
-	"ResetAll":                aclResetsAll,
-	"List":                    aclLists,
-	"Check":                   aclChecks,
-	"a database other than 0": aclOtherDatabase,
-	"names in CLIENT LIST":    aclIsNamed,
-	"package pool":            aclPools,
-	"package register":        aclRegisters,
+	"NoExpiry":                 aclNoExpiry,
+	"ResetAll":                 aclResetsAll,
+	"List":                     aclLists,
+	"Check":                    aclChecks,
+	"a database other than 0":  aclOtherDatabase,
+	"names in CLIENT LIST":     aclIsNamed,
+	"ending what was given up": aclEndsGhosts,
+	"package pool":             aclPools,
+	"package register":         aclRegisters,
 }

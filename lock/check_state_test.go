@@ -183,7 +183,7 @@ func TestCheckSendsNothingElse(t *testing.T) {
 	minimal, more := aclDocumented(t)
 	s := redistest.Start(t)
 	a := newACLCase(t, s, slices.Concat(minimal, more["Check"], more["NoExpiry"], more["List"],
-		more["names in CLIENT LIST"]))
+		more["names in CLIENT LIST"], more["ending what was given up"]))
 	c := a.client(nil)
 	defer c.Close()
 	check(t, c)

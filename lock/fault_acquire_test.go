@@ -139,7 +139,7 @@ func TestFaultAcquireLateAfterCleanUp(t *testing.T) {
 	t.Parallel()
 	s := faultServer(t)
 	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
+	c := faultMet(t, faultWithoutKill(t, s, p), nil)
 	late := p.Catch(faultproxy.HoldRequest, scripts.Acquire.SHA1)
 	cleanUp := p.Catch(faultproxy.Tell, scripts.Release.SHA1)
 	_, err := faultCancelled(t, late, c.Mutex("job"),
@@ -156,7 +156,7 @@ func TestFaultAcquireLateAfterUnlock(t *testing.T) {
 	t.Parallel()
 	s := faultServer(t)
 	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
+	c := faultMet(t, faultWithoutKill(t, s, p), nil)
 	late := p.Catch(faultproxy.HoldRequest, scripts.Acquire.SHA1)
 	lease := acquire(t, c.Mutex("job"))
 	unlock(t, lease)

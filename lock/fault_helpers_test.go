@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -45,6 +46,19 @@ func faultSize(short, long int) int {
 func faultServer(t testing.TB, conf ...string) *redistest.Server {
 	t.Helper()
 	return faultPrepared(t, redistest.Start(t, conf...))
+}
+
+// faultWithoutKill returns the proxy's URL for a user whose connections cannot end their predecessors by
+// CLIENT KILL: what they gave up is executed when it comes.
+func faultWithoutKill(t testing.TB, s *redistest.Server, p *faultproxy.Proxy) string {
+	t.Helper()
+	s.Do(t, "ACL", "SETUSER", "nokill", "on", ">secret", "~*", "+@all", "-client", "+client|setname")
+	u, err := url.Parse(p.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword("nokill", "secret")
+	return u.String()
 }
 
 func faultPrepared(t testing.TB, s *redistest.Server) *redistest.Server {

@@ -40,7 +40,7 @@ func TestSeizeExecutedLate(t *testing.T) {
 			t.Parallel()
 			s := faultServer(t)
 			p := faultProxy(t, s)
-			robber := faultMet(t, p.URL(), nil)
+			robber := faultMet(t, faultWithoutKill(t, s, p), nil)
 			first := acquire(t, faultMet(t, s.URL(), nil).Mutex("job"))
 			late := p.Catch(faultproxy.HoldRequest, scripts.Acquire.SHA1)
 			c.seize(t, robber.Mutex("job"), late)

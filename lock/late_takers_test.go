@@ -81,7 +81,7 @@ func TestFaultResetExecutedLate(t *testing.T) {
 	other := faultMet(t, s.URL(), nil)
 	first := acquire(t, other.Mutex("job"))
 	late := p.Catch(faultproxy.HoldRequest, scripts.Reset.SHA1)
-	was, held, err := faultMet(t, p.URL(), nil).Reset(soon(t), "job")
+	was, held, err := faultMet(t, faultWithoutKill(t, s, p), nil).Reset(soon(t), "job")
 	if err != nil || !held || was.Label == "" {
 		t.Fatalf("Reset: %v, %v, %v", was, held, err)
 	}
@@ -106,7 +106,7 @@ func TestFaultSeizeByGivenIDExecutedLate(t *testing.T) {
 	other := faultMet(t, s.URL(), nil)
 	first := acquire(t, other.Mutex("job"))
 	late := p.Catch(faultproxy.HoldRequest, scripts.Acquire.SHA1)
-	m := faultMet(t, p.URL(), nil).MutexWith("job", &lock.MutexOptions{ID: "me"})
+	m := faultMet(t, faultWithoutKill(t, s, p), nil).MutexWith("job", &lock.MutexOptions{ID: "me"})
 	if lease, err := m.Seize(soon(t)); !errors.Is(err, lock.ErrUnknown) {
 		t.Fatalf("Seize: %v, %v", lease, err)
 	}
@@ -129,7 +129,7 @@ func TestFaultBlockExecutedLate(t *testing.T) {
 	other := faultMet(t, s.URL(), nil)
 	holder := acquire(t, other.Mutex("job"))
 	late := p.Catch(faultproxy.HoldRequest, scripts.Acquire.SHA1)
-	err := faultMet(t, p.URL(), nil).Block(soon(t), "job", time.Hour)
+	err := faultMet(t, faultWithoutKill(t, s, p), nil).Block(soon(t), "job", time.Hour)
 	if !errors.Is(err, lock.ErrHeld) || !errors.Is(err, lock.ErrUnknown) {
 		t.Errorf("Block: %v", err)
 	}

@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"errors"
+	"net/url"
 	"testing"
 	"time"
 
@@ -46,7 +47,14 @@ func TestFaultRepeatTakesAnother(t *testing.T) {
 			t.Parallel()
 			s, proxy := faulty(t)
 			other := assign(t, open(t, s, nil), nil, "a", "b")
-			p := pool.New(openAt(t, proxy.URL()), "lab", nil)
+			// Without CLIENT KILL the repeat's connection cannot keep the late one away.
+			s.Do(t, "ACL", "SETUSER", "nokill", "on", ">secret", "~*", "+@all", "-client")
+			u, err := url.Parse(proxy.URL())
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.User = url.UserPassword("nokill", "secret")
+			p := pool.New(openAt(t, u.String()), "lab", nil)
 			if _, err := p.Members(soon(t)); err != nil { // it has a connection, and knows them
 				t.Fatal(err)
 			}

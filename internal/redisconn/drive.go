@@ -207,6 +207,7 @@ const feedEvery = 16
 func (l *Line) exchange(batch []*Call, now time.Time, feed bool) {
 	flight, deadline := batch, earliest(batch)
 	l.link.fuse.arm(deadline)
+	l.link.inFlight.Store(true)
 	err := l.link.write(batch)
 	moved := false
 	for n := 1; err == nil && len(flight) > 0; n++ {
@@ -223,6 +224,7 @@ func (l *Line) exchange(batch []*Call, now time.Time, feed bool) {
 			deadline = earliest(flight)
 		}
 	}
+	l.link.inFlight.Store(len(flight) > 0)
 	err = l.link.disarm(deadline.Sub(now), err)
 	if err != nil || moved {
 		l.disconnect() // before anything is sent again, by whom ever

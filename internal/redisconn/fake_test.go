@@ -33,7 +33,12 @@ type fake struct {
 	open   int
 	writes int      // of the clients
 	got    []string // commands, without their greeting
+	kills  []string // CLIENT KILL commands
 	dialer func(ctx context.Context) error
+	// run is the run of the server that tells connections their sessions; "": it tells none. Dial n has
+	// the id n, or the one that ids has for it.
+	run string
+	ids map[int]int
 }
 
 func newFake() *fake {
@@ -70,6 +75,22 @@ func (f *fake) commands() []string {
 	return slices.Clone(f.got)
 }
 
+// setRun has the server run anew, under this run_id.
+func (f *fake) setRun(run string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.run = run
+}
+
+// killed returns the CLIENT KILL commands since the last time.
+func (f *fake) killed() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kills := f.kills
+	f.kills = nil
+	return kills
+}
+
 func (f *fake) counts() (dials, open, writes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,13 +111,17 @@ func (f *fake) dial(ctx context.Context) (redis.Conn, error) {
 	f.mu.Lock()
 	f.open++
 	f.last = c
+	id := f.dials
+	if other, ok := f.ids[id]; ok {
+		id = other
+	}
 	f.mu.Unlock()
-	f.serve(theirs)
+	f.serve(theirs, id)
 	return redis.NewConn(c, 0, 0), nil
 }
 
 // serve reads commands and answers them. It ends when the pipe is closed.
-func (f *fake) serve(c net.Conn) {
+func (f *fake) serve(c net.Conn, id int) {
 	queue := make(chan string, 10000)
 	f.serving.Go(func() {
 		defer close(queue)
@@ -114,7 +139,11 @@ func (f *fake) serve(c net.Conn) {
 		for cmd := range queue {
 			f.mu.Lock()
 			answer := f.answer
-			if !strings.HasPrefix(cmd, "CLIENT") {
+			run := f.run
+			switch {
+			case strings.HasPrefix(cmd, "CLIENT KILL"):
+				f.kills = append(f.kills, cmd)
+			case !strings.HasPrefix(cmd, "CLIENT") && cmd != "INFO server":
 				f.got = append(f.got, cmd)
 			}
 			f.mu.Unlock()
@@ -122,6 +151,14 @@ func (f *fake) serve(c net.Conn) {
 				continue
 			}
 			reply := answer(cmd)
+			switch {
+			case run == "" || reply == "" || reply[0] != '+':
+			case cmd == "CLIENT ID":
+				reply = fmt.Sprintf(":%d\r\n", id)
+			case cmd == "INFO server":
+				text := "# Server\r\nredis_version:7\r\nrun_id:" + run + "\r\n"
+				reply = fmt.Sprintf("$%d\r\n%s\r\n", len(text), text)
+			}
 			silent = reply == ""
 			_, _ = io.WriteString(c, reply)
 		}

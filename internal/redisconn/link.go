@@ -3,6 +3,7 @@ package redisconn
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,30 +44,30 @@ type Link struct {
 	conn redis.Conn
 	fuse *fuse // closes conn when an exchange takes too long
 
-	closed atomic.Bool
-	count  *atomic.Int64 // of open links; nil if nobody counts
+	source   *Source
+	inFlight atomic.Bool // from before something is written until all of it is answered
+	once     sync.Once   // closes conn
+
+	// Guarded by source.orphans.mu.
+	session session
+	gone    bool // it was closed
 }
 
-func newLink(conn redis.Conn) *Link {
-	k := &Link{conn: conn}
+func newLink(conn redis.Conn, s *Source) *Link {
+	s.links.Add(1)
+	k := &Link{conn: conn, source: s}
 	k.fuse = newFuse(k.Close)
 	return k
 }
 
-// counted has the link counted as long as it is open.
-func (k *Link) counted(count *atomic.Int64) *Link {
-	count.Add(1)
-	k.count = count
-	return k
-}
-
 // Close ends the connection, and with it an exchange under way. It may be called at any time and
-// repeatedly.
+// repeatedly. When it returns, the source knows whether something was under way: the connection is
+// closed before that is looked at, so that nothing is written any more.
 func (k *Link) Close() {
-	_ = k.conn.Close()
-	if !k.closed.Swap(true) && k.count != nil {
-		k.count.Add(-1)
-	}
+	k.once.Do(func() {
+		_ = k.conn.Close()
+		k.source.lost(k)
+	})
 }
 
 // Do sends one command and returns its reply. It blocks until the reply is there, at most for the
@@ -78,6 +79,7 @@ func (k *Link) Do(limit time.Duration, cmd Command) (any, error) {
 		return nil, ErrTimeout // nothing was sent
 	}
 	k.fuse.arm(time.Now().Add(limit))
+	k.inFlight.Store(true)
 	err := k.conn.Send(cmd.Name, cmd.Args...)
 	if err == nil {
 		err = k.conn.Flush()
@@ -86,6 +88,7 @@ func (k *Link) Do(limit time.Duration, cmd Command) (any, error) {
 	if err == nil {
 		reply, err = k.read(limit)
 	}
+	k.inFlight.Store(err != nil && !isReply(err))
 	if isReply(err) {
 		if late := k.disarm(limit, nil); late != nil {
 			return nil, late

@@ -61,6 +61,8 @@ type Source struct {
 	met    atomic.Bool  // a connection was made once
 	links  atomic.Int64 // that are open
 
+	orphans orphans
+
 	mu     sync.Mutex     // guards the fields below
 	open   sync.WaitGroup // dials under way; grows under mu only, and not once closed
 	closed bool
@@ -222,7 +224,7 @@ func (s *Source) connect(ctx context.Context, give time.Duration) (*Link, error)
 	if err != nil {
 		return nil, discreet(err)
 	}
-	link := newLink(conn).counted(&s.links)
+	link := newLink(conn, s)
 	stop := context.AfterFunc(ctx, link.Close)
 	defer stop()
 	if err := s.greet(link, give); err != nil {
@@ -257,27 +259,4 @@ func discreet(err error) error {
 		return errURL
 	}
 	return err
-}
-
-// greet makes the connection ready for use and names it. It also sends the first command, on which
-// Redis tells that it has too many clients, that it is in protected mode or that it wants a password.
-// That the name is refused does not matter.
-func (s *Source) greet(link *Link, limit time.Duration) error {
-	for _, cmd := range s.dialer.Greeting {
-		if _, err := link.Do(limit, cmd); err != nil {
-			return err
-		}
-	}
-	if s.name == "" {
-		return nil
-	}
-	_, err := link.Do(limit, Cmd("CLIENT", "SETNAME", s.name))
-	if err == nil {
-		return nil
-	}
-	class := Classify(err)
-	if class == Broken || class == Moved || HasCode(err, "NOAUTH") || HasCode(err, "DENIED") {
-		return err
-	}
-	return nil
 }

@@ -41,60 +41,6 @@ func TestPoolDialer(t *testing.T) {
 	}
 }
 
-func TestGreeting(t *testing.T) {
-	for reply, refused := range map[string]bool{
-		"+OK": false,
-		"-ERR Client names cannot contain spaces, newlines or special characters.": false,
-		"-ERR unknown command 'CLIENT'":                                            false,
-		"-NOPERM no permissions to run the 'client|setname' command":               false,
-		"-BUSY Redis is busy running a script.":                                    false,
-		"-ERR max number of clients reached":                                       true,
-		"-NOAUTH Authentication required.":                                         true,
-		"-DENIED Redis is running in protected mode":                               true,
-		"-LOADING Redis is loading the dataset in memory":                          true,
-	} {
-		bubbleRun(t, reply, func(t *testing.T) {
-			f := newFake()
-			var greeting string
-			f.setAnswer(func(cmd string) string { greeting = cmd; return reply + "\r\n" })
-			s := NewSource(Dialer{Dial: f.dial}, "holdfast:me")
-			link, err := s.NewPort().Dial(time.Second)
-			if s.Met() == refused {
-				t.Errorf("met: %v", s.Met())
-			}
-			if greeting != "CLIENT SETNAME holdfast:me" {
-				t.Errorf("greeted with %q", greeting)
-			}
-			if refused {
-				if err == nil || "-"+err.Error() != reply {
-					t.Errorf("error %v, want the reply", err)
-				}
-				if _, open, _ := f.counts(); open != 0 {
-					t.Errorf("%d connections are open", open)
-				}
-			} else if err != nil {
-				t.Error(err)
-			} else {
-				link.Close()
-			}
-			s.Close(time.Second)
-		})
-	}
-	bubbleRun(t, "no name", func(t *testing.T) {
-		f := newFake()
-		s := NewSource(Dialer{Dial: f.dial}, "")
-		link, err := s.NewPort().Dial(time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, writes := f.counts(); writes != 0 {
-			t.Errorf("%d writes without a name", writes)
-		}
-		link.Close()
-		s.Close(0)
-	})
-}
-
 // A server that knows no AUTH quotes the password.
 func TestDialErrorDoesNotQuoteThePassword(t *testing.T) {
 	bubble(t, func(t *testing.T) {
