@@ -110,6 +110,7 @@ type examination struct {
 	named  any            // the reply to CLIENT SETNAME, or an error
 	popped any            // that to BLPOP; nil if it was not tried
 	waited bool           // BLPOP was tried
+	tagged bool           // the client's prefix has a hash tag
 }
 
 // timeSamples is how often the time is asked for: the median tells the latency, the quickest the
@@ -123,7 +124,7 @@ func (c *Client) examine(ctx context.Context) (*examination, error) {
 		return nil, err
 	}
 	name := "{" + id + "}" // one slot, in a Cluster
-	x := &examination{}
+	x := &examination{tagged: hasTag(c.store.prefix)}
 	for range timeSamples {
 		if err := c.twice(ctx, func() error { return x.time(ctx, c.store) }); err != nil {
 			return nil, err

@@ -129,10 +129,19 @@ func (f facts) cluster() Finding {
 	case "0":
 		return Finding{"cluster", OK, "off", ""}
 	}
-	return Finding{
-		"cluster", Advice, "on: all keys of a lock must be in one slot, of this server's",
-		`give names a hash tag, as in "{reports}:nightly"`,
+	if f.of.tagged {
+		return Finding{"cluster", OK, "on: the prefix's hash tag puts all keys into one slot", ""}
 	}
+	return Finding{
+		"cluster", Problem, "on: waiting fails, and so do locks whose names have no hash tag",
+		`give the client a prefix with one, as in Options{Prefix: "{app}:"}, and dial the slot's server`,
+	}
+}
+
+// hasTag reports whether keys that begin with the prefix are all in one slot of a Redis Cluster.
+func hasTag(prefix string) bool {
+	_, rest, _ := strings.Cut(prefix, "{")
+	return strings.Index(rest, "}") > 0
 }
 
 func (f facts) eviction() Finding {

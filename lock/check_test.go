@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 		{"version", nil, "version", lock.OK, " "},
 		{"master", nil, "role", lock.OK, "master"},
 		{"no cluster", nil, "cluster", lock.OK, "off"},
-		{"cluster", []string{"cluster-enabled yes"}, "cluster", lock.Advice, "hash tag"},
+		{"cluster", []string{"cluster-enabled yes"}, "cluster", lock.Problem, "waiting"},
 		{"no limit", []string{"maxmemory-policy allkeys-lru"}, "eviction", lock.OK, "never"},
 		{
 			"no eviction",

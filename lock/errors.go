@@ -130,8 +130,8 @@ func explain(op, name string, err error) error {
 	case redisconn.HasCode(err, "WRONGTYPE"):
 		return fmt.Errorf("lock: %s %q: %w: %w", op, name, ErrWrongType, err)
 	case redisconn.HasCode(err, "CROSSSLOT"):
-		return fmt.Errorf("lock: %s %q: in Redis Cluster a name needs a hash tag,"+
-			" as in \"{reports}:nightly\": %w", op, name, err)
+		return fmt.Errorf("lock: %s %q: in Redis Cluster all keys of a client must be in one slot:"+
+			" give it a prefix with a hash tag, as in Options{Prefix: \"{app}:\"}: %w", op, name, err)
 	case sent(err):
 		return fmt.Errorf("lock: %s %q: %w: %w", op, name, ErrUnknown, err)
 	}

@@ -72,31 +72,6 @@ func faultHasCode(t *testing.T, what string, err error, code string) {
 	}
 }
 
-// Row 16: a cluster that does not serve a slot yet: that passes. Row 17: one in which the keys of a
-// lock lie on different nodes, because its name has no tag: that does not.
-func TestFaultCluster(t *testing.T) {
-	t.Parallel()
-	s := faultPrepared(t, redistest.StartTCP(t, "cluster-enabled yes"))
-	open := func() *lock.Client { return faultOpen(t, s.URL(), nil) }
-	tagged := open().Mutex("{job}")
-	_, err := tagged.TryLock(soon(t))
-	faultHasCode(t, "TryLock", err, "CLUSTERDOWN")
-	wait := faultLock(soon(t), tagged)
-	slots := []any{"ADDSLOTS"}
-	for slot := range 16384 {
-		slots = append(slots, slot)
-	}
-	s.Do(t, "CLUSTER", slots...)
-	lease, _ := faultGot(t, wait)
-	unlock(t, lease)
-	for name, err := range faultAtOnce(t, open, "") {
-		faultHasCode(t, name, err, "CROSSSLOT")
-		if !strings.Contains(err.Error(), "hash tag") {
-			t.Errorf("%s: %v: does not say what to do", name, err)
-		}
-	}
-}
-
 // Row 18: Redis takes no more clients. That passes, at the first contact too.
 func TestFaultMaxClients(t *testing.T) {
 	t.Parallel()

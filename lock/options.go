@@ -18,8 +18,9 @@ const operationLimit = 2 * time.Second
 // Options configure a [Client]. Nil is ready for use, and so is a field's zero value.
 type Options struct {
 	// Prefix is put before every key, so that several applications can share a database: the lock N
-	// is the key <prefix>lock:N. It must contain neither "lock:" nor "lock-". Default: none, which
-	// is what python-redis-lock uses.
+	// is the key <prefix>lock:N. It must contain neither "lock:" nor "lock-". In Redis Cluster it needs
+	// a hash tag, as in "{app}:", so that all keys are in one slot, whose server must be dialled.
+	// Default: none, which is what python-redis-lock uses.
 	Prefix string
 
 	// KeyFormat is how the key of a lock is made from its name, which stands for %s. With another format

@@ -14,8 +14,9 @@
 // # Time
 //
 // Nothing here uses the network, so all of it works in a testing/synctest bubble, where TTLs of
-// minutes pass in no time: start the server inside the bubble. There is no other way to let time
-// pass: a server whose clock ran ahead of the client's would only show a fault of the test.
+// minutes pass in no time. Start the server inside the bubble, by [Start] or [Client] with the bubble's
+// own t: a server from outside is refused there, with an error that says so. There is no other way to
+// let time pass: a server whose clock ran ahead of the client's would only show a fault of the test.
 //
 // A lease that the program drops without Unlock ends in a bubble as it does elsewhere: at its next
 // renewal after the garbage collector has found it, which runtime.GC makes soon, or else when its time

@@ -42,7 +42,9 @@ func Client(t T) *lock.Client {
 	return Start(t).Client(t, nil)
 }
 
-// Start runs a server until the end of the test. In a synctest bubble start it inside.
+// Start runs a server until the end of the test. For a test in a synctest bubble start it inside the
+// bubble: clients in a bubble cannot use a server from outside. [Server.Client] ends the test then,
+// and connections of [Server.Pool] are refused.
 func Start(t T) *Server {
 	s := &Server{t: t, redis: inmemory.New()}
 	t.Cleanup(s.redis.Close)
@@ -54,6 +56,9 @@ func Start(t T) *Server {
 // before the client is closed; with leases that are still held closing takes as long as their margin.
 func (s *Server) Client(t T, o *lock.Options) *lock.Client {
 	t.Helper()
+	if err := s.redis.Usable(); err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
 	c, err := lock.New(s.Pool(), o)
 	if err != nil {
 		t.Fatalf("locktest: %v", err)

@@ -26,6 +26,7 @@ func Miniredis() *miniredis.Miniredis {
 type Server struct {
 	redis *miniredis.Miniredis
 	pumps sync.WaitGroup // goroutines of wires, and calls of Eval; grows under mu, not once closed
+	began time.Time      // when it was made
 
 	mu      sync.Mutex // guards the fields below
 	wires   map[*wire]struct{}
@@ -39,6 +40,7 @@ type Server struct {
 func New() *Server {
 	return &Server{
 		redis:   Miniredis(),
+		began:   time.Now(),
 		wires:   make(map[*wire]struct{}),
 		changed: make(chan struct{}),
 	}
@@ -58,10 +60,26 @@ func (s *Server) Pool() *redis.Pool {
 var (
 	errDown   = errors.New("embedded Redis: the server is down")
 	errClosed = errors.New("embedded Redis: the server was closed")
+	errBubble = errors.New("embedded Redis: the server was started outside this synctest bubble:" +
+		" start it inside")
 )
+
+// Usable returns an error if the server is used in a synctest bubble that it was not made in. The
+// runtime would end the process with a nil pointer, when Close waits for goroutines of the bubble.
+// A bubble's clock begins in the year 2000, which is long before a server outside was made.
+func (s *Server) Usable() error {
+	const year = 365 * 24 * time.Hour
+	if time.Now().Round(0).Before(s.began.Round(0).Add(-year)) {
+		return errBubble
+	}
+	return nil
+}
 
 // dial connects a client.
 func (s *Server) dial() (net.Conn, error) {
+	if err := s.Usable(); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -122,6 +140,9 @@ func (s *Server) Delete(key string) { s.redis.Del(key) }
 
 // Eval runs a script, past all faults. On a closed server it does nothing.
 func (s *Server) Eval(script string, keys []string, args ...any) error {
+	if err := s.Usable(); err != nil {
+		return err
+	}
 	if !s.enter() {
 		return nil
 	}
