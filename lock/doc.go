@@ -11,9 +11,12 @@
 //		return err
 //	}
 //	defer c.Close()
-//	return c.Do(ctx, "reports:nightly", func(ctx context.Context) error {
-//		return build(ctx) // ctx ends, with a cause that Is ErrLost, if the lease is lost
+//	return c.Do(ctx, "migrate:orders", func(ctx context.Context) error {
+//		return migrate(ctx) // ctx ends, with a cause that Is ErrLost, if the lease is lost
 //	})
+//
+// Do waits: whoever comes second runs after the first. A job that one host of many is to run once, such
+// as every night, uses [Mutex.TryLock] with MutexOptions.HoldAtLeast.
 //
 // A [Client] is what the locks of a process share, a [Mutex] is a name with settings, a [Lease] is
 // one acquisition. Programs that use the package can be tested without a Redis, with package locktest
@@ -26,9 +29,10 @@
 //  2. A lease ends, and its context with it, before anybody else can get the lock, if Redis is gone,
 //     hangs, or loses replies. After a pause of the process [Lease.Valid] is false at once. If the
 //     key itself is taken away, a lease that is renewed learns of it at its next renewal.
-//  3. A waiter gets the lock within one handover of a release, within 5 ms and a round trip of the
-//     expiry of a holder that it has seen, and within a second and one operation limit (2 s) of any
-//     accident, while Redis answers.
+//  3. A release wakes a waiter, which asks, and has the lock after two round trips. After the expiry of
+//     a holder that its client has seen it has the lock within 5 ms and a round trip. After any accident,
+//     while Redis answers, it has it within a second and a round trip on a healthy link, and within a
+//     second and one operation limit (2 s) on any.
 //  4. An acquire whose outcome is not known is cleaned up, and the error Is [ErrUnknown]; under an id
 //     that the user chose it is left to expire.
 //  5. [Lease.Unlock] works with a dead context, repeatedly, and when Redis is out of memory, and

@@ -33,13 +33,13 @@ func Example() {
 	}
 	defer c.Close()
 
-	err = c.Do(context.Background(), "reports:nightly", func(ctx context.Context) error {
-		fmt.Println("building the reports; stopping early if ctx ends")
+	err = c.Do(context.Background(), "migrate:orders", func(ctx context.Context) error {
+		fmt.Println("migrating the orders; stopping early if ctx ends")
 		return ctx.Err()
 	})
 	fmt.Println("done:", err)
 	// Output:
-	// building the reports; stopping early if ctx ends
+	// migrating the orders; stopping early if ctx ends
 	// done: <nil>
 }
 

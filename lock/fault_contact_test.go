@@ -254,29 +254,44 @@ func TestFaultNoBlocking(t *testing.T) {
 	}
 }
 
-// Row 17: the password is changed while a lease is held and the connections are cut. The lease ends
+// Row 17: the password is changed while a lease is held, and the connections are cut or the one for
+// renewals is yet to be made. The lease ends
 // in time and says why.
 func TestFaultPasswordChanged(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t)
-	events := newFaultEvents()
-	c := faultMet(t, s.URL(), &lock.Options{TTL: 1200 * time.Millisecond, Hooks: events.hooks()})
-	lease := acquire(t, c.Mutex("job"))
-	events.renewedNow(t)
-	admin := s.Dial(t)
-	if _, err := admin.Do("CONFIG", "SET", "requirepass", "n3w"); err != nil {
-		t.Fatal(err)
+	for _, c := range []struct {
+		name    string
+		renewed bool // the connection for renewals is there when the password changes, and is cut
+	}{
+		{"connections are cut", true},
+		{"not renewed yet", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s, events := redistest.Start(t), newFaultEvents()
+			client := faultMet(t, s.URL(), &lock.Options{TTL: 1200 * time.Millisecond, Hooks: events.hooks()})
+			admin := s.Dial(t)
+			lease := acquire(t, client.Mutex("job"))
+			if c.renewed {
+				events.renewedNow(t)
+			}
+			if _, err := admin.Do("CONFIG", "SET", "requirepass", "n3w"); err != nil {
+				t.Fatal(err)
+			}
+			if c.renewed {
+				if _, err := admin.Do("CLIENT", "KILL", "TYPE", "normal"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lost := await(t, "Lost", events.lost)
+			faultIs(t, "Lost", lost.Err, lock.ErrLost)
+			if !strings.Contains(lost.Err.Error(), "NOAUTH") {
+				t.Errorf("Lost: %v: does not say NOAUTH", lost.Err)
+			}
+			if late := time.Since(lease.Deadline()); late > faultSlack {
+				t.Errorf("told %v after the deadline", late)
+			}
+			faultIs(t, "Unlock", lease.Unlock(soon(t)), lock.ErrNotHeld, lock.ErrLost)
+		})
 	}
-	if _, err := admin.Do("CLIENT", "KILL", "TYPE", "normal"); err != nil {
-		t.Fatal(err)
-	}
-	lost := await(t, "Lost", events.lost)
-	faultIs(t, "Lost", lost.Err, lock.ErrLost)
-	if !strings.Contains(lost.Err.Error(), "NOAUTH") {
-		t.Errorf("Lost: %v: does not say NOAUTH", lost.Err)
-	}
-	if late := time.Since(lease.Deadline()); late > faultSlack {
-		t.Errorf("told %v after the deadline", late)
-	}
-	faultIs(t, "Unlock", lease.Unlock(soon(t)), lock.ErrNotHeld, lock.ErrLost)
 }

@@ -9,17 +9,19 @@
 //		return simulate(ctx, member) // ctx ends if the lease is lost
 //	})
 //
-// It uses the connections of a [lock.Client], and its leases are [lock.Lease]s: they are renewed, told
-// of their loss, and have fencing tokens, for each member its own.
+// It uses the connections of a [lock.Client], and a [Lease] of it is a [lock.Lease] with a member: it is renewed,
+// told of its loss, and has fencing tokens, for each member its own.
 //
 // # Guarantees
 //
 //  1. At most one valid lease per member, as package lock promises.
 //  2. What left the pool is not given out any more from then on, by any client. Whoever holds it goes on
 //     until the release.
-//  3. A waiter gets a member within one handover of a release by a lease of a pool, within 5 ms and a
-//     round trip of the expiry of one that it knows of, and within a second and an operation limit of
-//     2 s of any accident, of a member's being added, and of a release while 16 others are not heard yet.
+//  3. A release by a lease of a pool wakes a waiter, which asks, and has a member after two round trips.
+//     After the expiry of a member that it knows of it has one within 5 ms and a round trip. After any
+//     accident, after a member's being added, and after a release while 16 others are not heard yet, it has
+//     one within a second and a round trip on a healthy link, and within a second and an operation limit of
+//     2 s on any.
 //  4. Waiting for members costs what waiting for locks does: one connection for each 64 pools, and three
 //     commands a second on it while nothing happens.
 //

@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 
-	"github.com/holdfast-go/holdfast/internal/anyredis"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -24,14 +24,8 @@ func main() {
 type message struct{ order, id string }
 
 func run(ctx context.Context) error {
-	redis, err := anyredis.Find(ctx)
-	if err != nil {
-		return err
-	}
-	defer redis.Close()
-	fmt.Println("Redis:", redis.About)
 	open := func(label string) (*lock.Client, error) {
-		return lock.Open(redis.URL, &lock.Options{Prefix: redis.Prefix, Label: label})
+		return lock.Open(os.Getenv("REDIS_URL"), &lock.Options{Prefix: "example:", Label: label})
 	}
 	web, err := open("web")
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/anyredis"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -20,23 +20,16 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	redis, err := anyredis.Find(ctx)
-	if err != nil {
-		return err
-	}
-	defer redis.Close()
-	fmt.Println("Redis:", redis.About)
-
 	// Two programs have crashed while they held locks: billing-1 had two, billing-2 has one.
-	err = errors.Join(crash(ctx, redis, "billing-1", "invoices"),
-		crash(ctx, redis, "billing-1", "reminders"), crash(ctx, redis, "billing-2", "refunds"))
+	err := errors.Join(crash(ctx, "billing-1", "invoices"),
+		crash(ctx, "billing-1", "reminders"), crash(ctx, "billing-2", "refunds"))
 	if err != nil {
 		return err
 	}
 	// billing-1 starts again. The label was given to this incarnation by its deployment (the name
 	// of a systemd unit, of a pod in a StatefulSet), and one process at a time uses it: so whatever
 	// is held under it was left by a process that is gone.
-	client, err := lock.Open(redis.URL, &lock.Options{Prefix: redis.Prefix, Label: "billing-1"})
+	client, err := lock.Open(os.Getenv("REDIS_URL"), &lock.Options{Prefix: "example:", Label: "billing-1"})
 	if err != nil {
 		return err
 	}
@@ -63,13 +56,14 @@ func run(ctx context.Context) error {
 		return errors.Join(err, fmt.Errorf("expected the lock to be held, got: %w", other))
 	}
 	fmt.Println("not cleared:", other)
-	return err
+	_, _, reset := client.Reset(ctx, "refunds") // for the next run of this example
+	return errors.Join(err, reset)
 }
 
 // crash takes a lock and is gone without releasing it, which is what KeepOnClose leaves behind.
-func crash(ctx context.Context, redis *anyredis.Redis, label, name string) error {
-	client, err := lock.Open(redis.URL, &lock.Options{
-		Prefix: redis.Prefix, Label: label, TTL: 10 * time.Minute, KeepOnClose: true,
+func crash(ctx context.Context, label, name string) error {
+	client, err := lock.Open(os.Getenv("REDIS_URL"), &lock.Options{
+		Prefix: "example:", Label: label, TTL: 10 * time.Minute, KeepOnClose: true,
 	})
 	if err != nil {
 		return err

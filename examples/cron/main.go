@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/anyredis"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -21,18 +21,11 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	redis, err := anyredis.Find(ctx)
-	if err != nil {
-		return err
-	}
-	defer redis.Close()
-	fmt.Println("Redis:", redis.About)
-
 	// Three hosts start the job of 03:00, one after the other: their clocks differ by less than a
 	// minute, so the lock is held for a minute, and by more than the job takes.
 	ran := 0
 	for _, host := range []string{"web-1", "web-2", "web-3"} {
-		client, err := lock.Open(redis.URL, &lock.Options{Prefix: redis.Prefix, Label: host})
+		client, err := lock.Open(os.Getenv("REDIS_URL"), &lock.Options{Prefix: "example:", Label: host})
 		if err != nil {
 			return err
 		}
@@ -45,10 +38,10 @@ func run(ctx context.Context) error {
 			ran++
 		}
 	}
-	if ran != 1 {
+	if ran > 1 {
 		return fmt.Errorf("the job ran %d times", ran)
 	}
-	fmt.Println("the job ran once")
+	fmt.Println("times that the job ran:", ran) // 0 if this example ran less than a minute ago
 	return nil
 }
 

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/anyredis"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -44,13 +44,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	redis, err := anyredis.Find(ctx)
-	if err != nil {
-		return err
-	}
-	defer redis.Close()
-	fmt.Println("Redis:", redis.About)
-	client, err := lock.Open(redis.URL, &lock.Options{Prefix: redis.Prefix, TTL: 5 * time.Second})
+	client, err := lock.Open(os.Getenv("REDIS_URL"), &lock.Options{Prefix: "example:", TTL: 5 * time.Second})
 	if err != nil {
 		return err
 	}

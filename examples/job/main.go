@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/anyredis"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -25,15 +24,8 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	redis, err := anyredis.Find(ctx) // yours is lock.Open("redis://...", nil)
-	if err != nil {
-		return err
-	}
-	defer redis.Close()
-	fmt.Println("Redis:", redis.About)
-
-	client, err := lock.Open(redis.URL, &lock.Options{
-		Prefix: redis.Prefix,
+	client, err := lock.Open(os.Getenv("REDIS_URL"), &lock.Options{
+		Prefix: "example:",
 		TTL:    time.Second, // short, to see renewals; the default is 30 s
 		Hooks: lock.Hooks{Renewed: func(lock.RenewedInfo) {
 			fmt.Println("        (the lease was renewed)")
@@ -44,7 +36,7 @@ func run(ctx context.Context) error {
 	}
 	defer client.Close()
 
-	return client.Do(ctx, "reports:nightly", func(ctx context.Context) error {
+	return client.Do(ctx, "import:orders", func(ctx context.Context) error {
 		fmt.Println("the job holds the lock for as long as it runs, though its TTL is only 1 s")
 		if err := another(ctx, client); err != nil {
 			return err
@@ -65,7 +57,7 @@ func run(ctx context.Context) error {
 
 // another is what a second run of the job would do: not wait, but give up if the first one runs.
 func another(ctx context.Context, client *lock.Client) error {
-	_, err := client.Mutex("reports:nightly").TryLock(ctx)
+	_, err := client.Mutex("import:orders").TryLock(ctx)
 	if !errors.Is(err, lock.ErrHeld) { // any other error means something else: Redis is down, ...
 		return fmt.Errorf("expected the lock to be held, got: %w", err)
 	}

@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/anyredis"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -22,15 +21,10 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	redis, err := anyredis.Find(ctx)
-	if err != nil {
-		return err
-	}
-	defer redis.Close()
-	fmt.Println("Redis:", redis.About)
+	url := os.Getenv("REDIS_URL")
 
 	// An importer holds two locks, and another program waits for one of them, twice.
-	importer, err := lock.Open(redis.URL, &lock.Options{Prefix: redis.Prefix, Label: "importer"})
+	importer, err := lock.Open(url, &lock.Options{Prefix: "example:", Label: "importer"})
 	if err != nil {
 		return err
 	}
@@ -42,7 +36,7 @@ func run(ctx context.Context) error {
 		}
 		defer lease.Unlock(ctx)
 	}
-	web, err := lock.Open(redis.URL, &lock.Options{Prefix: redis.Prefix, Label: "web/blue"})
+	web, err := lock.Open(url, &lock.Options{Prefix: "example:", Label: "web/blue"})
 	if err != nil {
 		return err
 	}
@@ -56,7 +50,7 @@ func run(ctx context.Context) error {
 	}
 
 	// The operator's process. The prefix says which application's locks it sees.
-	ops, err := lock.Open(redis.URL, &lock.Options{Prefix: redis.Prefix, Label: "ops-laptop"})
+	ops, err := lock.Open(url, &lock.Options{Prefix: "example:", Label: "ops-laptop"})
 	if err != nil {
 		return err
 	}

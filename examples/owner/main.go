@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/anyredis"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -20,15 +20,10 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	redis, err := anyredis.Find(ctx)
-	if err != nil {
-		return err
-	}
-	defer redis.Close()
-	fmt.Println("Redis:", redis.About)
+	url := os.Getenv("REDIS_URL")
 
 	// The job's process. It has no label of its own, so the label is hostname:pid.
-	job, err := lock.Open(redis.URL, &lock.Options{Prefix: redis.Prefix})
+	job, err := lock.Open(url, &lock.Options{Prefix: "example:"})
 	if err != nil {
 		return err
 	}
@@ -39,7 +34,7 @@ func run(ctx context.Context) error {
 	}
 
 	// The operator's process, which could run anywhere.
-	ops, err := lock.Open(redis.URL, &lock.Options{Prefix: redis.Prefix, Label: "ops-laptop"})
+	ops, err := lock.Open(url, &lock.Options{Prefix: "example:", Label: "ops-laptop"})
 	if err != nil {
 		return err
 	}
