@@ -254,9 +254,8 @@ func TestFaultNoBlocking(t *testing.T) {
 	}
 }
 
-// Row 17: the password is changed while a lease is held, and the connections are cut or the one for
-// renewals is yet to be made. The lease ends
-// in time and says why.
+// Row 17: the password is changed while a lease is held, and the connections are cut, or the one for
+// renewals is yet to be made. The lease ends in time and says why.
 func TestFaultPasswordChanged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

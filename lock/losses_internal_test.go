@@ -1,0 +1,50 @@
+package lock
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/redisconn"
+	"github.com/holdfast-go/holdfast/renewal"
+)
+
+// The operators' page has the texts of all losses, as they are.
+func TestTextsOfLosses(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := func(why error) error { return fmt.Errorf("%w: %w", renewal.ErrExpired, why) }
+	somebody := Owner{Label: "importer"}
+	for _, c := range []struct {
+		cause error
+		upTo  string // where the part of the text ends that is always the same; "": it is all
+	}{
+		{&otherOwner{free: true}, ""},
+		{&otherOwner{owner: somebody}, " since "},
+		{&otherOwner{owner: Owner{}}, ""},
+		{fmt.Errorf("%w: %w", renewal.ErrNotOwner, ErrWrongType), ": "},
+		{late(redisconn.ErrTimeout), ""},
+		{late(errors.New("EOF")), ": "},
+		{renewal.ErrExpired, ""},
+		{renewal.ErrMaxHold, ""},
+		{errLeaked, ""},
+		{renewal.ErrClosed, ""},
+	} {
+		text, ok := strings.CutPrefix(lost("N", c.cause).Error(), `lock "N": lease lost: `)
+		if !ok {
+			t.Errorf("the text of a loss begins otherwise: %s", text)
+		}
+		if c.upTo != "" {
+			before, _, _ := strings.Cut(text, c.upTo)
+			text = before + c.upTo
+		}
+		if !strings.Contains(string(page), "| `"+text) {
+			t.Errorf("docs/operating.md does not explain the loss %q", text)
+		}
+	}
+}
