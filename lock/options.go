@@ -42,8 +42,8 @@ type Options struct {
 
 	// Label says who holds a lock: printable ASCII, at most 512 bytes, without braces and not ending
 	// in a colon and a number. Give each deployed incarnation a label of its own, used by one process
-	// at a time, if it is to clean up after itself at start with [Client.ResetAll]. Default:
-	// hostname:pid.
+	// at a time, if it is to clean up after itself at start with [Client.ResetAll]. An owner's id then
+	// shows neither host nor process, unless the label does. Default: hostname:pid.
 	Label string
 
 	// TTL is how long a lock outlives its last renewal: 50 ms to 24 h. Default: [DefaultTTL].
