@@ -90,7 +90,7 @@ func (a *attempt) askThese(ctx context.Context, members []string, limit time.Tim
 		return nil, nil, err
 	}
 	got, held, before, err := m.client.store.acquireAny(ctx, limit, a.pool, acquisition{
-		name: m.name, id: id, ttl: m.settings.ttl, noFence: m.settings.noFence,
+		name: m.name, id: id, ttl: m.settings.ttl, atLeast: m.settings.atLeast, noFence: m.settings.noFence,
 	}, doubt)
 	a.pool.others = got.others
 	switch {
@@ -123,6 +123,9 @@ func (a *attempt) releaseOthers(id, member string) {
 	if len(others) == 0 {
 		return
 	}
-	ref := lockRef{name: a.mutex.name, id: id, pool: a.mutex.name, anyOf: others}
+	ref := lockRef{
+		name: a.mutex.name, id: id, pool: a.mutex.name, anyOf: others,
+		signalTTL: a.mutex.settings.signalTTL,
+	}
 	a.mutex.client.janitor.release(ref, time.Now().Add(operationLimit), a.until, a.gaveUp)
 }

@@ -43,7 +43,7 @@ func (a *attempt) ask(ctx context.Context) (*Lease, *HeldError, error) {
 		return nil, nil, err
 	}
 	fence, held, before, err := m.client.store.acquire(ctx, acquisition{
-		name: m.name, id: id, ttl: m.settings.ttl, noFence: m.settings.noFence,
+		name: m.name, id: id, ttl: m.settings.ttl, atLeast: m.settings.atLeast, noFence: m.settings.noFence,
 		given: a.given() != "", from: a.from, force: a.force,
 	})
 	switch {
@@ -168,7 +168,7 @@ func (a *attempt) again() {
 
 // inDoubt returns what the acquire in doubt may have taken.
 func (a *attempt) inDoubt() lockRef {
-	ref := lockRef{name: a.mutex.name, id: a.id}
+	ref := lockRef{name: a.mutex.name, id: a.id, signalTTL: a.mutex.settings.signalTTL}
 	if a.pool != nil {
 		ref.pool, ref.anyOf = a.mutex.name, a.pool.asked
 	}

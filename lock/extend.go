@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/renewal"
 )
 
-// Extend makes ttl the lease's TTL, counted from now, for later renewals too: 50 ms to 24 h, and
+// Extend makes ttl the lease's TTL, counted from now, for later renewals too: 50 ms to 366 days, and
 // longer than the lease's margin, else the error Is [ErrInvalid] and nothing was sent; so it is for a
 // lease without expiry. MaxHold still counts from the acquire on.
 //

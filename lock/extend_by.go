@@ -16,10 +16,10 @@ func (l *Lease) Renew(ctx context.Context) error {
 	return l.Extend(ctx, l.hold.term.TTL())
 }
 
-// ExtendBy adds d, 1 ms to 24 h, to what the key has left, and returns what it has then. The lease goes by
+// ExtendBy adds d, 1 ms to 366 days, to what the key has left, and returns what it has then. The lease goes by
 // that, even if somebody had shortened it; if somebody had prolonged it, the lease goes by the longest that
 // it has asked for, and returns that. If the result is more than the lease's TTL it becomes the lease's TTL,
-// for later renewals too. All that a lease asks for may not be more than 24 h. The error Is [ErrInvalid] if
+// for later renewals too. All that a lease asks for may not be more than 366 days. The error Is [ErrInvalid] if
 // it would be, or if the lease has no expiry, and nothing was sent.
 //
 // It blocks for one round trip, at most for an operation limit of 2 s and no longer than until ctx ends; it
@@ -30,7 +30,7 @@ func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Durati
 	defer runtime.KeepAlive(l)
 	h := l.hold
 	if d < time.Millisecond || d > maxTTL {
-		return 0, invalid("the duration %v is out of range: give %v to %v", d, time.Millisecond, maxTTL)
+		return 0, invalid("the duration %v is out of range: give %v to %s", d, time.Millisecond, maxTTLText)
 	}
 	ttl := h.term.TTL()
 	if _, err := h.checkExtend(ctx, ttl); err != nil {
@@ -38,7 +38,7 @@ func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Durati
 	}
 	most := max(ttl, time.Until(h.term.Until())+h.settings.marginFor(ttl)) + d
 	if most > maxTTL {
-		return 0, invalid("%v more would be %v, which is over %v: give less", d, most, maxTTL)
+		return 0, invalid("%v more would be %v, which is over %s: give less", d, most, maxTTLText)
 	}
 	if err := h.cuts.add(ctx, d); err != nil {
 		return 0, explain("extend", h.name, err)

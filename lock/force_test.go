@@ -180,7 +180,7 @@ func TestExtendBy(t *testing.T) {
 	if until := time.Until(lease.Deadline()); until > 6*time.Second || until < 0 {
 		t.Errorf("the lease believes in %v more", until)
 	}
-	for _, d := range []time.Duration{0, -1, time.Microsecond, 25 * time.Hour, 24 * time.Hour} {
+	for _, d := range []time.Duration{0, -1, time.Microsecond, 367 * 24 * time.Hour, 366 * 24 * time.Hour} {
 		if _, err := lease.ExtendBy(soon(t), d); !errors.Is(err, lock.ErrInvalid) {
 			t.Errorf("ExtendBy(%v): %v", d, err)
 		}
@@ -278,7 +278,7 @@ func TestSignalTTL(t *testing.T) {
 	if left := pttl(t, s, "lock-signal:job"); left < 50_000 {
 		t.Errorf("the signal has %d ms left", left)
 	}
-	for _, ttl := range []time.Duration{-1, time.Millisecond, 999 * time.Millisecond, 25 * time.Hour} {
+	for _, ttl := range []time.Duration{-1, time.Millisecond, 49 * time.Millisecond, 367 * 24 * time.Hour} {
 		if _, err := lock.Open(s.URL(), &lock.Options{SignalTTL: ttl}); !errors.Is(err, lock.ErrInvalid) {
 			t.Errorf("SignalTTL %v: %v", ttl, err)
 		}

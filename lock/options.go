@@ -12,6 +12,9 @@ const DefaultTTL = 30 * time.Second
 // they get back when they are left to expire.
 const noExpiryTTL = 30 * time.Second
 
+// defaultSignalTTL is what python-redis-lock gives its signals.
+const defaultSignalTTL = time.Second
+
 // operationLimit is how long one round trip to Redis may take.
 const operationLimit = 2 * time.Second
 
@@ -36,8 +39,9 @@ type Options struct {
 	// one beginning with "lock:". Default: "lock:%s".
 	KeyFormat string
 
-	// SignalTTL is how long the signal of a release waits for a waiter: 1 s to 24 h. A waiter that takes
-	// longer to come asks anyway; python-redis-lock calls it signal_expire. Default: 1 s.
+	// SignalTTL is how long the signal of a release waits for a waiter: 50 ms to 366 days. A signal that
+	// expires unread costs waiters up to 1 s, until their next look. One that nobody waits for wakes the
+	// next waiter once for nothing. python-redis-lock calls it signal_expire. Default: 1 s.
 	SignalTTL time.Duration
 
 	// Label says who holds a lock: printable ASCII, at most 512 bytes, without braces and not ending
@@ -46,7 +50,9 @@ type Options struct {
 	// shows neither host nor process, unless the label does. Default: hostname:pid.
 	Label string
 
-	// TTL is how long a lock outlives its last renewal: 50 ms to 24 h. Default: [DefaultTTL].
+	// TTL is how long a lock outlives its last renewal: 50 ms to 366 days. Default:
+	// [DefaultTTL]. A job that runs for long does not need a long TTL: the lock is renewed. A long TTL is for
+	// NoRenewal, as for a weekly job that nobody else may start; a crash keeps the lock for that long.
 	//
 	// [NoExpiry] is for a lock that stays until it is released, whatever becomes of its holder: only
 	// somebody who resets it ends it then. It is taken with a TTL of 30 s, made permanent by a second
@@ -56,7 +62,7 @@ type Options struct {
 	TTL time.Duration
 
 	// Margin is how long before the key's expiry a lease ends: the time that the job needs to stop.
-	// Default: TTL/20, at least 10 ms.
+	// Default: TTL/20, at least 10 ms, and at most the larger of 1 min and TTL/10,000.
 	Margin time.Duration
 
 	// NoRenewal leaves leases to end after their TTL. Default: they are renewed. It does not go with
@@ -69,7 +75,7 @@ type Options struct {
 	MaxHold time.Duration
 
 	// HoldAtLeast is for how long nobody else gets the lock after Lock or TryLock returned, even if it
-	// is released earlier: up to 24 h, and not more than MaxHold. It is for jobs that several hosts
+	// is released earlier: up to 366 days, and not more than MaxHold. It is for jobs that several hosts
 	// start at the same time, by clocks that differ, with [Mutex.TryLock]. A lease that ended otherwise
 	// than by Unlock keeps no minimum. Default: none.
 	HoldAtLeast time.Duration
@@ -111,7 +117,7 @@ func (o *Options) keyspace() keyspace { return newKeyspace(o.prefix(), o.keyForm
 
 func (o *Options) signalTTL() time.Duration {
 	if o == nil || o.SignalTTL == 0 {
-		return minSignalTTL
+		return defaultSignalTTL
 	}
 	return o.SignalTTL
 }
@@ -159,9 +165,6 @@ func (o *Options) check() error {
 	if err := checkKeyFormat(o.keyFormat()); err != nil {
 		return err
 	}
-	if ttl := o.signalTTL(); ttl < minSignalTTL || ttl > maxTTL {
-		return invalid("SignalTTL %v is out of range: give %v to %v", ttl, minSignalTTL, maxTTL)
-	}
 	if n := o.maxWaiters(); n < 0 {
 		return invalid("MaxWaiters %d is negative: give how many may wait, or 0 for no limit", n)
 	}
@@ -177,6 +180,11 @@ type MutexOptions struct {
 	HoldAtLeast time.Duration // as in Options
 	NoFence     bool          // as in Options; a client without fencing cannot be overruled
 	Label       string        // as in Options; not together with ID
+
+	// SignalTTL is as in Options, for the releases of this lock's leases, those in the background
+	// included. [Client.Reset], [Client.ResetAll] and [Client.ReleaseID], which know no more than the
+	// name, and a waiter that gives back a signal which it did not use, go by the client's.
+	SignalTTL time.Duration
 
 	// ID is the owner id under which Lock and TryLock take the lock, instead of a fresh one each time:
 	// 1 to 512 bytes of printable ASCII. Whoever knows it can adopt and release the lock. If the lock is
@@ -199,13 +207,14 @@ type settings struct {
 	maxHold   time.Duration // 0: none
 	atLeast   time.Duration
 	noFence   bool
+	signalTTL time.Duration
 	label     string
 	id        string // chosen by the user; "" for a fresh one each time
 	keepID    bool
 }
 
 func (o *Options) settings() settings {
-	s := settings{label: o.label()}
+	s := settings{label: o.label(), signalTTL: o.signalTTL()}
 	s.setTTL(o.ttl())
 	if o != nil {
 		s.margin, s.noRenewal = o.Margin, o.NoRenewal
@@ -238,6 +247,7 @@ func (s settings) with(o *MutexOptions) (settings, error) {
 	s.margin = cmp.Or(o.Margin, s.margin)
 	s.maxHold = cmp.Or(o.MaxHold, s.maxHold)
 	s.atLeast = cmp.Or(o.HoldAtLeast, s.atLeast)
+	s.signalTTL = cmp.Or(o.SignalTTL, s.signalTTL)
 	s.noRenewal = s.noRenewal || o.NoRenewal
 	s.noFence = s.noFence || o.NoFence
 	s.id, s.keepID = o.ID, o.KeepID
@@ -262,6 +272,9 @@ func (s settings) check() error {
 		return err
 	}
 	if err := checkHolds(s.maxHold, s.atLeast); err != nil {
+		return err
+	}
+	if err := checkSignalTTL(s.signalTTL); err != nil {
 		return err
 	}
 	switch {

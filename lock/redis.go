@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,8 @@ import (
 // scripts.
 
 const (
-	fenceTTL = "604800000" // milliseconds that the last fencing token is kept: 7 days
+	// leastFenceTTL is how long the last fencing token is kept, or twice as long as the lease can be.
+	leastFenceTTL = 7 * 24 * time.Hour
 	// anyPTTL is what extend is told when whatever TTL the key has may stay.
 	anyPTTL = int64(1) << 52
 	// maxPTTL is the longest that Redis is believed, in milliseconds: 100 years, with which no time of ours
@@ -87,8 +89,8 @@ type store struct {
 	client   string // a ULID: host and pid are not unique
 
 	pools      pools
-	signalTTL  int64       // milliseconds that a signal waits for a waiter
-	loadExtend atomic.Bool // Redis does not know the extend script: send its text next time
+	signalTTL  time.Duration // that a signal waits for a waiter, where the mutex does not say otherwise
+	loadExtend atomic.Bool   // Redis does not know the extend script: send its text next time
 }
 
 func newStore(dialer redisconn.Dialer, o *Options, client string) *store {
@@ -101,7 +103,7 @@ func newStore(dialer redisconn.Dialer, o *Options, client string) *store {
 		renewals:  redisconn.NewLine(source),
 		label:     label,
 		client:    client,
-		signalTTL: millis(o.signalTTL()),
+		signalTTL: o.signalTTL(),
 	}
 }
 
@@ -213,7 +215,7 @@ var errChanged = errors.New("it changed hands meanwhile")
 // reset gives the lock up if it is held as it was seen, nil for not at all, and returns who held it: nil
 // for nobody. The error is errChanged if somebody else does.
 func (s *store) reset(ctx context.Context, name string, seen *taken) (*taken, error) {
-	keys, args := []string{s.lock(name), s.signal(name)}, []any{s.signalTTL}
+	keys, args := []string{s.lock(name), s.signal(name)}, []any{millis(s.signalTTL)}
 	if seen != nil {
 		args = append(args, seen.owner)
 	}
@@ -240,8 +242,11 @@ func (s *store) repair(ctx context.Context, ref lockRef) error {
 	return err
 }
 
+// signalMillis returns for how many milliseconds a signal of the lock waits for a waiter.
+func (s *store) signalMillis(ref lockRef) int64 { return millis(cmp.Or(ref.signalTTL, s.signalTTL)) }
+
 func (s *store) repairArgs(ref lockRef) scriptArgs {
-	set := scriptArgs{[]string{s.lock(ref.name), s.signal(ref.place())}, []any{s.signalTTL}}
+	set := scriptArgs{[]string{s.lock(ref.name), s.signal(ref.place())}, []any{s.signalMillis(ref)}}
 	if ref.member != "" {
 		set.args = append(set.args, ref.member)
 	}

@@ -47,9 +47,9 @@ func (s *store) acquireAny(ctx context.Context, limit time.Time, p *poolWait, a 
 }
 
 func (s *store) acquireAnyArgs(p *poolWait, a acquisition, repeat bool) scriptArgs {
-	fence, again := fenceTTL, ""
+	fence, again := a.fenceTTL(), ""
 	if a.noFence {
-		fence = "0"
+		fence = 0
 	}
 	if repeat {
 		again = "repeat"
@@ -68,7 +68,7 @@ func (s *store) acquireAnyArgs(p *poolWait, a acquisition, repeat bool) scriptAr
 
 // releaseAny gives up what of a pool is held as ref says, and reports whether anything was.
 func (s *store) releaseAny(ctx context.Context, limit time.Time, ref lockRef) (bool, error) {
-	keys, args := []string{s.signal(ref.pool)}, []any{ref.id, s.signalTTL}
+	keys, args := []string{s.signal(ref.pool)}, []any{ref.id, s.signalMillis(ref)}
 	for _, member := range ref.anyOf {
 		keys = append(keys, s.lock(memberLock(ref.pool, member)))
 		args = append(args, member)

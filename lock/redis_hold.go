@@ -26,14 +26,19 @@ type taken struct {
 type acquisition struct {
 	name, id string
 	ttl      time.Duration
+	atLeast  time.Duration // for how long nobody else is to get the lock
 	noFence  bool
 	given    bool   // the id was chosen by the user: finding it there is no success
 	from     string // the id to take the lock over from; "" to take it if it is free
 	force    bool   // finding an id there that is not from is no success, even if it is the given one
 }
 
+// fenceTTL returns for how many milliseconds the fencing token is kept: it must outlive the lease, and
+// what keeps the lock after it.
+func (a acquisition) fenceTTL() int64 { return millis(max(leastFenceTTL, 2*a.ttl, 2*a.atLeast)) }
+
 func (s *store) acquireArgs(a acquisition) scriptArgs {
-	set := scriptArgs{[]string{s.lock(a.name)}, []any{a.id, millis(a.ttl), fenceTTL}}
+	set := scriptArgs{[]string{s.lock(a.name)}, []any{a.id, millis(a.ttl), a.fenceTTL()}}
 	if !a.noFence {
 		set.keys = append(set.keys, s.fence(a.name))
 	}
@@ -82,9 +87,11 @@ type lockRef struct {
 	fence    int64     // the lease's fencing token; 0 if it has none, or it is not known
 	keep     time.Time // until when nobody may have the lock; zero: it is free at once
 	noExpiry bool      // the lock does not expire by itself
-	pool     string    // whose waiters are to be woken, if it is a member's lock; else ""
-	member   string    // of the pool
-	anyOf    []string  // of the pool: whichever member is held under the id is meant, and name is the pool's
+	// signalTTL is how long the signal of the release waits for a waiter; 0: as the client says.
+	signalTTL time.Duration
+	pool      string   // whose waiters are to be woken, if it is a member's lock; else ""
+	member    string   // of the pool
+	anyOf     []string // of the pool: whichever member is held under the id is meant, and name is the pool's
 }
 
 // place returns the name under which others wait for the lock.
@@ -124,7 +131,7 @@ func parseReleased(reply any) (released, error) {
 }
 
 func (s *store) releaseArgs(ref lockRef) scriptArgs {
-	set := scriptArgs{[]string{s.lock(ref.name), s.signal(ref.place())}, []any{ref.id, s.signalTTL}}
+	set := scriptArgs{[]string{s.lock(ref.name), s.signal(ref.place())}, []any{ref.id, s.signalMillis(ref)}}
 	if ref.fence == 0 && ref.keep.IsZero() && ref.pool == "" {
 		return set
 	}

@@ -101,7 +101,8 @@ func (h *hold) release(held bool, deadline time.Time) error {
 func (h *hold) ref(held bool) lockRef {
 	ref := lockRef{
 		name: h.name, id: h.id, fence: h.fence, noExpiry: h.settings.noExpiry,
-		pool: h.pool, member: h.member,
+		signalTTL: h.settings.signalTTL,
+		pool:      h.pool, member: h.member,
 	}
 	if keep := h.since.Add(h.settings.atLeast + time.Duration(h.late.Load())); held && time.Until(keep) > 0 {
 		ref.keep = keep

@@ -12,9 +12,9 @@ import (
 const (
 	maxName = 512
 	minTTL  = 50 * time.Millisecond
-	maxTTL  = 24 * time.Hour
-	// minSignalTTL is what python-redis-lock gives its signals.
-	minSignalTTL = time.Second
+	maxTTL  = 366 * 24 * time.Hour
+	// maxTTLText is how errors call maxTTL, which would print as hours.
+	maxTTLText = "366 days"
 	// minMargin is what a timer may be late on a busy machine.
 	minMargin = 10 * time.Millisecond
 )
@@ -106,7 +106,7 @@ func checkTTL(ttl time.Duration) error {
 		return invalid("a lease cannot be extended to NoExpiry: take the lock with that TTL")
 	}
 	if ttl < minTTL || ttl > maxTTL {
-		return invalid("the TTL %v is out of range: give %v to %v", ttl, minTTL, maxTTL)
+		return invalid("the TTL %v is out of range: give %v to %s", ttl, minTTL, maxTTLText)
 	}
 	return nil
 }
@@ -129,10 +129,19 @@ func checkHolds(most, least time.Duration) error {
 	case most != 0 && most < minTTL:
 		return invalid("MaxHold %v is out of range: give at least %v, or 0 for no limit", most, minTTL)
 	case least < 0 || least > maxTTL:
-		return invalid("HoldAtLeast %v is out of range: give up to %v, or 0 for none", least, maxTTL)
+		return invalid("HoldAtLeast %v is out of range: give up to %s, or 0 for none", least, maxTTLText)
 	case most != 0 && most < least:
 		return invalid("MaxHold %v is shorter than HoldAtLeast %v: raise the one or lower the other",
 			most, least)
+	}
+	return nil
+}
+
+// checkSignalTTL refuses signals that would expire before a waiter can come, or never.
+func checkSignalTTL(ttl time.Duration) error {
+	if ttl < minTTL || ttl > maxTTL {
+		return invalid("SignalTTL %v is out of range: give %v to %s, or 0 for the default of %v",
+			ttl, minTTL, maxTTLText, defaultSignalTTL)
 	}
 	return nil
 }
@@ -154,8 +163,12 @@ func checkID(id string) error {
 	return nil
 }
 
-// defaultMargin is the share of a TTL that is given up for clocks and timers that are not exact.
-func defaultMargin(ttl time.Duration) time.Duration { return max(ttl/20, minMargin) }
+// defaultMargin is the share of a TTL that is given up for clocks and timers that are not exact, and for
+// the job to stop. Close waits for it, so it does not grow with long TTLs beyond what clocks need: those
+// of two machines that nobody sets differ by less than one part in 10,000.
+func defaultMargin(ttl time.Duration) time.Duration {
+	return max(min(ttl/20, max(time.Minute, ttl/10_000)), minMargin)
+}
 
 // millis rounds up to the milliseconds that Redis counts in.
 func millis(d time.Duration) int64 {

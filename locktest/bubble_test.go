@@ -177,6 +177,24 @@ func TestStealFence(t *testing.T) {
 	})
 }
 
+// A thief that stays for long is remembered for longer.
+func TestStealForAYear(t *testing.T) {
+	bubble(t, func(t *testing.T, s *locktest.Server, a, _ *lock.Client) {
+		const year = 366 * 24 * time.Hour
+		s.Steal("job", year)
+		time.Sleep(year + time.Second)
+		pool := s.Pool()
+		defer pool.Close()
+		conn := pool.Get()
+		defer conn.Close()
+		left, err := redis.Int64(conn.Do("PTTL", "lock-fence:job"))
+		if want := (year - time.Second).Milliseconds(); err != nil || left != want {
+			t.Errorf("%d ms left, %v; want %d", left, err, want)
+		}
+		hold(t, a, "job")
+	})
+}
+
 // A lock that the thief has taken before anybody else is just held.
 func TestStealWhatNobodyHolds(t *testing.T) {
 	bubble(t, func(t *testing.T, s *locktest.Server, a, _ *lock.Client) {

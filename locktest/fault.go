@@ -69,7 +69,7 @@ func (s *Server) Up() { s.redis.Up() }
 const steal = `
 local last = tonumber(redis.call('GET', KEYS[2]) or '0')
 redis.call('SET', KEYS[2], string.format('%.0f', math.max(last + 1, tonumber(ARGV[3]))))
-redis.call('PEXPIRE', KEYS[2], 604800000)
+redis.call('PEXPIRE', KEYS[2], math.max(604800000, 2 * tonumber(ARGV[2])))
 redis.call('SET', KEYS[1], ARGV[1])
 if tonumber(ARGV[2]) > 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`
 

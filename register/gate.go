@@ -9,7 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// gateExpiry is how long a gate remembers: as long as locks remember their last fencing token.
+// gateExpiry is how long a gate remembers: as long as locks of the usual TTLs remember their last fencing
+// token.
 const gateExpiry = 7 * 24 * time.Hour
 
 // ErrStale: a newer fencing token has been at the gate. The error is a [*StaleError], which says which.
@@ -42,7 +43,9 @@ func (e *StaleError) Is(target error) bool { return target == ErrStale }
 // or compare tokens in the script that writes.
 //
 // The newest token is kept in the register of the gate's name, where [Register.Get] reads it, for 7 days
-// since the last one passed. If Redis loses it, the next token passes whatever it is.
+// since the last one passed. If Redis loses it, the next token passes whatever it is. So a plain lease with a
+// TTL of more than 7 days, which can be held for longer than the gate remembers, needs a resource that
+// compares tokens itself.
 //
 // Share a Gate freely; its method may be called from any goroutine.
 type Gate struct{ register *Register }

@@ -121,7 +121,7 @@ func all() []check {
 	var checks []check
 	for _, part := range [][]check{
 		taking, naming, waiting, waking, holding, lengthening, ending, looking, watching, bounding,
-		handing, forcing, failing, sparing,
+		handing, forcing, lasting, failing, sparing,
 	} {
 		checks = append(checks, part...)
 	}

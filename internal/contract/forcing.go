@@ -87,7 +87,7 @@ func block(e *env) {
 		e.Errorf("Reset: %v, %v", held, err)
 	}
 	e.release(e.take(other.Mutex(name)))
-	for _, d := range []time.Duration{-1, 0, time.Millisecond, 25 * time.Hour, lock.NoExpiry} {
+	for _, d := range []time.Duration{-1, 0, time.Millisecond, 367 * 24 * time.Hour, lock.NoExpiry} {
 		e.is("Block for "+d.String(), other.Block(e.soon(), name, d), lock.ErrInvalid)
 	}
 }

@@ -35,7 +35,7 @@ func extend(e *env) {
 		}
 		e.within("the key's TTL after Extend("+step.ttl.String()+")", e.left(name), step.key)
 	}
-	for _, ttl := range []time.Duration{0, -time.Second, time.Millisecond, 25 * time.Hour} {
+	for _, ttl := range []time.Duration{0, -time.Second, time.Millisecond, 367 * 24 * time.Hour} {
 		e.is("Extend to "+ttl.String(), lease.Extend(e.soon(), ttl), lock.ErrInvalid)
 	}
 	if !lease.Valid() {
@@ -81,7 +81,7 @@ func extendBy(e *env) {
 		e.Errorf("ExtendBy: %v", err)
 	}
 	e.within("ExtendBy returns", left, 3*time.Minute)
-	for _, d := range []time.Duration{-time.Second, 0, time.Microsecond, 24 * time.Hour} {
+	for _, d := range []time.Duration{-time.Second, 0, time.Microsecond, 366 * 24 * time.Hour} {
 		_, err := lease.ExtendBy(e.soon(), d)
 		e.is("ExtendBy "+d.String(), err, lock.ErrInvalid)
 	}

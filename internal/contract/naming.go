@@ -86,8 +86,14 @@ func keyFormat(e *env) {
 // A signal stays for as long as it is told to.
 func signalTTL(e *env) {
 	name := e.name("job")
-	e.release(e.take(e.client(&lock.Options{SignalTTL: time.Hour}).Mutex(name)))
-	left := time.Duration(e.number("PTTL", "lock-signal:"+name)) * time.Millisecond
-	e.within("the signal's TTL", left, time.Hour)
-	e.do("DEL", "lock-signal:"+name)
+	c := e.client(&lock.Options{SignalTTL: time.Hour})
+	for want, m := range map[time.Duration]*lock.Mutex{
+		time.Hour:     c.Mutex(name),
+		2 * time.Hour: c.MutexWith(name, &lock.MutexOptions{SignalTTL: 2 * time.Hour}),
+	} {
+		e.release(e.take(m))
+		left := time.Duration(e.number("PTTL", "lock-signal:"+name)) * time.Millisecond
+		e.within("the signal's TTL", left, want)
+		e.do("DEL", "lock-signal:"+name)
+	}
 }

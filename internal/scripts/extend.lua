@@ -17,6 +17,8 @@
 -- free) when it is not ours: another id, or ours with a later fencing token, so that somebody has
 -- taken it under the same id since. WRONGTYPE if the lock is something else.
 --
+-- The fence is kept for at least twice as long as the lock.
+--
 -- Before it answers without having changed anything, a write that changes nothing makes a replica
 -- answer READONLY instead of what it last heard; it is left out if the signal key is of a foreign
 -- type. A fence that is missing, or is no token, says nothing.
@@ -24,6 +26,15 @@ local call = redis.pcall
 local function master()
   local wrote = call('LREM', KEYS[2], 0, '')
   if type(wrote) == 'table' and not string.find(wrote.err, 'WRONGTYPE', 1, true) then return wrote end
+end
+
+-- 302400000: half of the week for which an acquire has the fence kept.
+local function remember(ttl)
+  if not KEYS[3] or ttl <= 302400000 then return end
+  local left = call('PTTL', KEYS[3])
+  if type(left) == 'number' and left >= 0 and left < 2 * ttl then
+    call('PEXPIRE', KEYS[3], string.format('%.0f', 2 * ttl))
+  end
 end
 
 local owner = call('GET', KEYS[1])
@@ -49,6 +60,7 @@ if string.sub(ARGV[2], 1, 1) == '+' then
   ttl = math.max(pttl, 0) + ttl
   local moved = call('PEXPIRE', KEYS[1], string.format('%.0f', ttl))
   if type(moved) == 'table' then return moved end
+  remember(ttl)
   return {1, ttl}
 end
 if ttl < 0 then
@@ -62,5 +74,6 @@ if pttl >= ttl and pttl <= tonumber(ARGV[3]) then
 end
 local moved = call('PEXPIRE', KEYS[1], ARGV[2])
 if type(moved) == 'table' then return moved end
+remember(ttl)
 if pttl < 0 then return {1, ttl, pttl} end
 return {1, ttl}

@@ -1,6 +1,9 @@
 package scripts
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestExtend(t *testing.T) {
 	t.Parallel()
@@ -72,6 +75,39 @@ func TestExtend(t *testing.T) {
 			name: "lock of a wrong type", keys: keys, args: args,
 			given: []command{{"RPUSH", theLock, "x"}},
 			want:  fails("WRONGTYPE"), after: state{theLock: list(forever, "x")},
+		},
+	})
+}
+
+// The fencing token is remembered for twice as long as the lock is to live, whether its TTL is set, kept or
+// added to, and never for a shorter time than before.
+func TestExtendRemembers(t *testing.T) {
+	t.Parallel()
+	keys := []string{theLock, theSignal, theFence}
+	const day, token = 24 * 3600 * 1000, "1700000000000007"
+	extend := func(ttl any, fence command) test {
+		return test{
+			keys: keys, args: []any{"me", ttl, 400 * day, token},
+			given: []command{{"SET", theLock, "me", "PX", day}, fence},
+		}
+	}
+	with := func(t test, name string, ttl int64, fence span) test {
+		t.name, t.want = name, []any{1, ms(ttl)}
+		t.after = lock("me", ms(ttl)).and(theFence, text(token, fence))
+		return t
+	}
+	week := command{"SET", theFence, token, "PX", 7 * day}
+	onBoth(t, Extend, []test{
+		with(extend(3*day, week), "half a week", 3*day, ms(7*day)),
+		with(extend(4*day, week), "more than half a week", 4*day, ms(8*day)),
+		with(extend(fmt.Sprint("+", 9*day), week), "more is added", 10*day, ms(20*day)),
+		with(extend(366*day, week), "the longest", 366*day, ms(732*day)),
+		with(extend(4*day, command{"SET", theFence, token, "PX", 100 * day}), "more left", 4*day, ms(100*day)),
+		with(extend(4*day, command{"SET", theFence, token}), "without expiry", 4*day, forever),
+		{
+			name: "missing", keys: keys, args: []any{"me", 4 * day, 400 * day, token},
+			given: []command{{"SET", theLock, "me", "PX", day}},
+			want:  []any{1, 4 * day}, after: lock("me", ms(4*day)),
 		},
 	})
 }
