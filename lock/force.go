@@ -50,42 +50,73 @@ func (m *Mutex) takeFrom(ctx context.Context, since time.Time) (*Lease, error) {
 	return a.twice(ctx)
 }
 
-// Block keeps everybody from the lock of this name for d, 50 ms to 24 h, without holding it: there is no
-// lease, nothing is renewed, and the process may end. [Client.Owner] tells who blocked it, with Kept set,
-// and no clean-up by label, host or age ends it; [Client.Reset] does.
+// Block keeps everybody from the lock of this name for d, 50 ms to 366 days, without holding it: there is
+// no lease, nothing is renewed, and the process may end. [Client.Owner] tells who blocked it, with Kept
+// set, and no clean-up by label, host or age ends it; [Client.Reset] does.
 //
-// It blocks as [Mutex.TryLock] does. If somebody holds the lock the error is a [*HeldError]. It Is
-// [ErrUnknown] if Redis may have done it without telling; that is undone in the background, as with
-// [Mutex.TryLock].
+// Block again by the same Client has the lock blocked for d from now on, which may be longer or shorter.
+// When the time is over the client gives a signal, if it lives still, so that waiters of python-redis-lock
+// without expire wake as well. All other waiters find the end by themselves.
+//
+// It blocks as [Mutex.TryLock] does, for two round trips if the lock is blocked already. The error Is
+//   - [ErrHeld], a [*HeldError], if somebody holds the lock, or another client blocks it.
+//   - [ErrUnknown] if Redis may have done it without telling. A new block is undone in the background, as
+//     with [Mutex.TryLock]; one that was to be changed ends as it did before, or as it should now.
+//   - [ErrWrongType] or [ErrInvalid], and nothing is changed.
 func (c *Client) Block(ctx context.Context, name string, d time.Duration) error {
-	if err := checkTTL(d); err != nil {
-		return err
+	if d < minTTL || d > maxTTL {
+		return invalid("the duration %v is out of range: give %v to %s", d, minTTL, maxTTLText)
 	}
 	id, err := newID(c.settings.label)
 	if err != nil {
 		return err
 	}
-	var held *taken
+	a := acquisition{name: name, id: id + keptSuffix, ttl: d, noFence: true}
+	for began := time.Now(); ; {
+		held, err := c.blockOnce(ctx, a)
+		ref := lockRef{name: name, id: id, keep: time.Now().Add(d)}
+		switch {
+		case err == nil && held == nil:
+			c.janitor.forgetBlocks(name)
+			c.janitor.blockEnds(ref)
+			return nil
+		case errors.Is(err, ErrUnknown) && a.from != "":
+			c.janitor.blockEnds(ref) // or at the end that it had before, which is not forgotten
+			return err
+		case errors.Is(err, errNobody) && time.Since(began) < operationLimit:
+			a.from = "" // it has ended meanwhile
+		case err != nil:
+			return err
+		case !c.janitor.blocks(name, held.owner) || time.Since(began) > operationLimit:
+			return c.Mutex(name).heldError(held)
+		default:
+			a.from = held.owner
+		}
+	}
+}
+
+// blockOnce blocks a lock that is free, or held as a says. It returns who holds it, nil if it is blocked.
+func (c *Client) blockOnce(ctx context.Context, a acquisition) (held *taken, err error) {
 	doubt := false
-	err = c.call(ctx, "block", name, func() (err error) {
-		_, held, _, err = c.store.acquire(ctx, acquisition{
-			name: name, id: id + keptSuffix, ttl: d, noFence: true,
-		})
+	err = c.call(ctx, "block", a.name, func() (err error) {
+		_, held, _, err = c.store.acquire(ctx, a)
 		doubt = doubt || sent(err)
 		return err
 	})
-	if err == nil && held != nil {
-		err = c.Mutex(name).heldError(held)
+	if !doubt || err == nil && held == nil {
+		return held, err
 	}
-	if err == nil || !doubt {
-		return err
+	if a.from == "" {
+		now := time.Now()
+		c.janitor.release(lockRef{name: a.name, id: a.id}, now, now.Add(a.ttl+operationLimit), now)
 	}
-	now := time.Now()
-	c.janitor.release(lockRef{name: name, id: id + keptSuffix}, now, now.Add(d+operationLimit), now)
+	if err == nil {
+		err = c.Mutex(a.name).heldError(held)
+	}
 	if !errors.Is(err, ErrUnknown) {
 		err = errors.Join(err, ErrUnknown)
 	}
-	return err
+	return nil, err
 }
 
 // A Status says how a lock stands.

@@ -92,9 +92,6 @@ func TestBlock(t *testing.T) {
 	if err != nil || !o.Kept || o.Label != "me" {
 		t.Errorf("the owner is %v, %v", o, err)
 	}
-	if err := c.Block(soon(t), "job", time.Hour); !errors.Is(err, lock.ErrHeld) {
-		t.Errorf("Block again: %v", err)
-	}
 	if _, err := c.Mutex("job").TryLock(soon(t)); !errors.Is(err, lock.ErrHeld) {
 		t.Errorf("TryLock: %v", err)
 	}

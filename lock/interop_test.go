@@ -200,6 +200,38 @@ func TestInteropGoResets(t *testing.T) {
 	}
 }
 
+// A Python that waits without expire sleeps until somebody gives a signal: at the end of a Block, and when
+// a lock is reset that became free without one.
+func TestInteropPythonWaitsWithoutExpire(t *testing.T) {
+	for what, wake := range map[string]func(t *testing.T, s *redistest.Server, c *lock.Client) time.Time{
+		"block ends": func(t *testing.T, _ *redistest.Server, c *lock.Client) time.Time {
+			block(t, c, time.Second)
+			return time.Now().Add(time.Second)
+		},
+		"reset of a free lock": func(t *testing.T, s *redistest.Server, c *lock.Client) time.Time {
+			s.Do(t, "DEL", "lock:job") // as if the one who holds it had died, and its time were up
+			if _, held, err := c.Reset(soon(t), "job"); err != nil || held {
+				t.Errorf("Reset: %v, %v", held, err)
+			}
+			return time.Now()
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s, c, python := interop(t, nil)
+			block(t, c, time.Minute)
+			python.tell(t, "wait job -")
+			python.says(t, "waiting")
+			faultBlocked(t, s, 1)
+			free := wake(t, s, c)
+			id := python.says(t, "acquired")
+			t.Logf("acquired after %v", faultTook(t, "the wake-up", free, time.Now(), faultSlack))
+			if got := value(t, s, "lock:job"); got != id {
+				t.Errorf("the lock holds %q, want %q", got, id)
+			}
+		})
+	}
+}
+
 // ResetAll by label leaves Python's locks alone.
 func TestInteropResetAllByLabel(t *testing.T) {
 	s, c, python := interop(t, &lock.Options{Label: "importer"})

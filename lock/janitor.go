@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -10,8 +11,8 @@ import (
 // A janitor sees, in the background, to locks that nobody uses any more. It releases those that may be
 // held after an acquire or a release whose outcome is not known; it lets those without expiry expire
 // that were not released; and it gives a signal when one may be had that was kept for its minimum. It
-// tries each until Redis answered (signals once), or until it does not matter any more, and comes back
-// for what may be executed late. One goroutine does it all, and lives while there is something to do.
+// tries each until Redis answered, or until it does not matter any more, and comes back for what may be
+// executed late. One goroutine does it all, and lives while there is something to do.
 type janitor struct {
 	store *store
 	began time.Time
@@ -52,6 +53,7 @@ type task struct {
 	chore chore
 	due   time.Time
 	until time.Time // when it does not matter any more: the key has expired by itself, say
+	block bool      // it is the end of a Block that is to be signalled
 
 	// Of a task that comes back for what may be executed late:
 	since    time.Time     // when that was given up; zero: the task comes once
@@ -98,8 +100,39 @@ func (j *janitor) repair(ref lockRef, late time.Duration) {
 	if ref.keep.IsZero() {
 		return
 	}
+	j.addTask(endOf(ref, late))
+}
+
+// patience is for how long a signal is tried to be given that is due. Then it is left to waiters' looks.
+const patience = time.Minute
+
+// endOf returns the task to give a signal when a minimum is over, or a Block.
+func endOf(ref lockRef, late time.Duration) task {
 	due := ref.keep.Add(late + 2*time.Millisecond)
-	j.addTask(task{lockRef: ref, chore: toRepair, due: due, until: due.Add(operationLimit)})
+	return task{lockRef: ref, chore: toRepair, due: due, until: due.Add(patience)}
+}
+
+// forgetBlocks gives no signal at the ends that earlier Blocks of a lock had.
+func (j *janitor) forgetBlocks(name string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.tasks = slices.DeleteFunc(j.tasks, func(t task) bool { return t.block && t.name == name })
+}
+
+// blockEnds gives a signal when a Block is over.
+func (j *janitor) blockEnds(ref lockRef) {
+	t := endOf(ref, 0)
+	t.block = true
+	j.addTask(t)
+}
+
+// blocks reports whether a value that keeps a lock was put there by a Block of this client.
+func (j *janitor) blocks(name, value string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.ContainsFunc(j.tasks, func(t task) bool {
+		return t.block && t.name == name && t.id+keptSuffix == value
+	})
 }
 
 func (j *janitor) addTask(t task) {
@@ -187,7 +220,7 @@ func (j *janitor) do(tasks []task) {
 		kinds[t.chore] = append(kinds[t.chore], t)
 	}
 	deadline := j.limit()
-	free := refs(kinds[toRepair])
+	var free []lockRef
 	if tasks := kinds[toRelease]; len(tasks) > 0 {
 		began := time.Now()
 		found, errs := j.store.releaseAll(context.Background(), deadline, refs(tasks))
@@ -212,7 +245,26 @@ func (j *janitor) do(tasks []task) {
 		j.done(tasks, j.store.expireAll(deadline, refs(tasks), leftToExpire(tasks)))
 	}
 	if len(free) > 0 {
-		j.store.repairAll(deadline, free)
+		_, _ = j.store.repairAll(deadline, free) // waiters' looks do what this does not
+	}
+	if tasks := kinds[toRepair]; len(tasks) > 0 {
+		left, errs := j.store.repairAll(deadline, refs(tasks))
+		j.kept(tasks, left)
+		j.done(tasks, errs)
+	}
+}
+
+// kept has those ends signalled later that Redis says are yet to come: over a long time its clock and ours
+// differ.
+func (j *janitor) kept(tasks []task, left []time.Duration) {
+	now := time.Now()
+	for i, t := range tasks {
+		if left[i] > 0 {
+			t.keep = now.Add(left[i])
+			again := endOf(t.lockRef, 0)
+			again.block = t.block
+			j.addTask(again)
+		}
 	}
 }
 

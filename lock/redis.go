@@ -247,19 +247,46 @@ func (s *store) signalMillis(ref lockRef) int64 { return millis(cmp.Or(ref.signa
 
 func (s *store) repairArgs(ref lockRef) scriptArgs {
 	set := scriptArgs{[]string{s.lock(ref.name), s.signal(ref.place())}, []any{s.signalMillis(ref)}}
-	if ref.member != "" {
+	switch {
+	case !ref.keep.IsZero():
+		set.args = append(set.args, ref.member, ref.id+keptSuffix)
+	case ref.member != "":
 		set.args = append(set.args, ref.member)
 	}
 	return set
 }
 
-// repairAll is repair for several locks; errors are left to the waiters' looks.
-func (s *store) repairAll(deadline time.Time, refs []lockRef) {
+// repairAll is repair for several locks. For each it returns for how long the lock is kept yet that should
+// be free by now, 0 if it is not, or the error.
+func (s *store) repairAll(deadline time.Time, refs []lockRef) ([]time.Duration, []error) {
 	sets := make([]scriptArgs, len(refs))
 	for i, ref := range refs {
 		sets[i] = s.repairArgs(ref)
 	}
-	_, _ = s.evalAll(context.Background(), deadline, &scripts.Repair, sets)
+	left, errs := make([]time.Duration, len(refs)), make([]error, len(refs))
+	replies, err := s.evalAll(context.Background(), deadline, &scripts.Repair, sets)
+	for i := range refs {
+		if errs[i] = err; err != nil {
+			continue
+		}
+		switch reply := replies[i].(type) {
+		case redis.Error:
+			errs[i] = reply
+		case []any:
+			left[i], errs[i] = parseKept(reply)
+		}
+	}
+	return left, errs
+}
+
+// parseKept takes in a reply that says for how many milliseconds a lock is kept yet.
+func parseKept(reply []any) (time.Duration, error) {
+	if len(reply) == 1 {
+		if pttl, ok := reply[0].(int64); ok && pttl >= 0 {
+			return fromMillis(pttl), nil
+		}
+	}
+	return 0, errReply
 }
 
 // limitFromNow returns when an operation that begins now must have ended.

@@ -11,6 +11,7 @@ var forcing = []check{
 	{name: "seize", run: seize},
 	{name: "seize what is free", run: seizeFree},
 	{name: "block", run: block},
+	{name: "block again", run: blockAgain},
 	{name: "block ends by itself", run: blockEnds},
 	{name: "status and locked", run: status},
 }
@@ -65,7 +66,7 @@ func block(e *env) {
 	if err := c.Block(e.soon(), name, time.Minute); err != nil {
 		e.Fatalf("Block: %v", err)
 	}
-	e.is("Block again", c.Block(e.soon(), name, time.Hour), lock.ErrHeld)
+	e.is("Block by another", e.labelled("the blocker").Block(e.soon(), name, time.Hour), lock.ErrHeld)
 	_, err := other.Mutex(name).TryLock(e.soon())
 	e.is("TryLock", err, lock.ErrHeld)
 	o, err := other.Owner(e.soon(), name)
@@ -90,6 +91,26 @@ func block(e *env) {
 	for _, d := range []time.Duration{-1, 0, time.Millisecond, 367 * 24 * time.Hour, lock.NoExpiry} {
 		e.is("Block for "+d.String(), other.Block(e.soon(), name, d), lock.ErrInvalid)
 	}
+}
+
+// The same client prolongs and shortens what it blocks.
+func blockAgain(e *env) {
+	name := e.name("job")
+	c := e.client(nil)
+	for _, d := range []time.Duration{time.Minute, time.Hour, 2 * time.Second, year} {
+		if err := c.Block(e.soon(), name, d); err != nil {
+			e.Fatalf("Block for %v: %v", d, err)
+		}
+		e.within("the key's TTL", e.left(name), d)
+	}
+	if _, held, err := c.Reset(e.soon(), name); err != nil || !held {
+		e.Errorf("Reset: %v, %v", held, err)
+	}
+	e.do("DEL", "lock-signal:"+name)
+	lease := e.take(c.MutexWith(name, &lock.MutexOptions{HoldAtLeast: time.Minute}))
+	e.is("Block of what is held", c.Block(e.soon(), name, time.Second), lock.ErrHeld)
+	e.release(lease)
+	e.is("Block of what is kept", c.Block(e.soon(), name, time.Second), lock.ErrHeld)
 }
 
 func blockEnds(e *env) {

@@ -133,6 +133,31 @@ var others = []mutant{
 		"HoldAtLeastSignals", "lock", nil,
 	},
 	{
+		"block", "no signal comes at the end of a Block", "lock/force.go",
+		"			c.janitor.blockEnds(ref)\n			return nil", "			return nil",
+		"BlockSignals", "lock", nil,
+	},
+	{
+		"server's clock", "the end of a Block is signalled by the client's clock alone", "lock/janitor.go",
+		"		if left[i] > 0 {", "		if false {",
+		"BlockSignals", "lock", nil,
+	},
+	{
+		"another's block", "Block changes what another client blocks", "lock/force.go",
+		"!c.janitor.blocks(name, held.owner) ||", "",
+		"BlockOfAnother", "lock", nil,
+	},
+	{
+		"free reset", "a Reset of a free lock gives no signal", "internal/scripts/reset.lua",
+		"if not owner and signals == 0 then", "if false then",
+		"ResetOfAFreeLock", "lock", nil,
+	},
+	{
+		"short memory", "the fencing token is kept for a week, however long the lease is", "lock/redis_hold.go",
+		"max(leastFenceTTL, 2*a.ttl, 2*a.atLeast)", "leastFenceTTL",
+		"Contract/process", "lock", nil,
+	},
+	{
 		"again", "what an acquire may take late is left, once another one was sent", "lock/attempt.go",
 		"	a.mutex.client.janitor.add(a.inDoubt(), time.Now().Add(operationLimit), a.until)\n", "",
 		"RepeatTakesAnother", "pool", nil,

@@ -124,7 +124,12 @@ func fitsRegister(_ []any, reply any) bool {
 
 func fitsRelease(_ []any, reply any) bool { return between(reply, 0, 2) }
 
-func fitsRepair(_ []any, reply any) bool { return between(reply, 0, 1) }
+func fitsRepair(args []any, reply any) bool {
+	if parts, many := reply.([]any); many {
+		return argOf(args, 2) != nil && len(parts) == 1 && between(parts[0], 0, math.MaxInt64)
+	}
+	return between(reply, 0, 1)
+}
 
 func fitsReset(_ []any, reply any) bool {
 	parts, _ := reply.([]any)

@@ -132,8 +132,8 @@ func TestReset(t *testing.T) {
 			given: []command{{"SET", theLock, "", "PX", 10_000}},
 			want:  []any{2}, after: lock("", ms(10_000)),
 		},
-		{name: "still free", keys: keys, args: args[:1], want: []any{0}, after: state{}},
-		{name: "free", keys: keys, args: args, want: []any{0}, after: state{}},
+		{name: "still free", keys: keys, args: args[:1], want: []any{0}, after: state{theSignal: signalled}},
+		{name: "free", keys: keys, args: args, want: []any{0}, after: state{theSignal: signalled}},
 		{
 			name: "free, signal there", keys: keys, args: args,
 			given: []command{{"RPUSH", theSignal, "1"}, {"PEXPIRE", theSignal, 60_000}},
@@ -173,6 +173,30 @@ func TestRepair(t *testing.T) {
 			name: "free, signal there", keys: keys, args: args,
 			given: []command{{"RPUSH", theSignal, "1"}, {"PEXPIRE", theSignal, 60_000}},
 			want:  0, after: state{theSignal: list(ms(60_000), "1")},
+		},
+		{
+			name: "ended", keys: keys, args: []any{signalTTL, "", "me/kept"},
+			want: 1, after: state{theSignal: signalled},
+		},
+		{
+			name: "not ended", keys: keys, args: []any{signalTTL, "", "me/kept"},
+			given: []command{{"SET", theLock, "me/kept", "PX", 10_000}},
+			want:  []any{ms(10_000)}, after: lock("me/kept", ms(10_000)),
+		},
+		{
+			name: "ended, and taken", keys: keys, args: []any{signalTTL, "", "me/kept"},
+			given: []command{{"SET", theLock, "you", "PX", 10_000}},
+			want:  0, after: lock("you", ms(10_000)),
+		},
+		{
+			name: "ended, and something else", keys: keys, args: []any{signalTTL, "", "me/kept"},
+			given: []command{{"HSET", theLock, "f", "v"}},
+			want:  0, after: state{theLock: foreign},
+		},
+		{
+			name: "ended, of a pool", keys: keys, args: []any{signalTTL, "m", "me/kept"},
+			given: []command{{"RPUSH", theSignal, "x"}},
+			want:  1, after: state{theSignal: list(span{0, signalTTL}, "m", "x")},
 		},
 		{
 			name: "free, foreign signal", keys: keys, args: args,

@@ -6,8 +6,11 @@
 -- ARGV[2]  the value, at most its first 1025 bytes; left out: nobody held it
 --
 -- Returns {1, owner, pttl} as they were (of the owner at most the first 1025 bytes), {0} when nobody
--- holds it, or {2} when another value is there. WRONGTYPE, and nothing touched, if the lock is something else; a signal key of a
--- foreign type is left alone.
+-- holds it, or {2} when another value is there. WRONGTYPE, and nothing touched, if the lock is something
+-- else; a signal key of a foreign type is left alone.
+--
+-- A free lock gets a signal too, if none is there: a waiter of python-redis-lock without expire sleeps on
+-- if the lock became free without one.
 --
 -- The lock's DEL comes before the push, as in release. Before {0} and {2}, a write that changes nothing
 -- makes a replica answer READONLY instead of what it last heard.
@@ -20,6 +23,10 @@ if not owner or string.sub(owner, 1, 1025) ~= ARGV[2] then
   if list then
     local wrote = redis.pcall('LREM', KEYS[2], 0, '')
     if type(wrote) == 'table' then return wrote end
+    if not owner and signals == 0 then
+      redis.pcall('LPUSH', KEYS[2], '1')
+      redis.pcall('PEXPIRE', KEYS[2], ARGV[1])
+    end
   end
   return {owner and 2 or 0}
 end
