@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/holdfast-go/holdfast/lock"
@@ -56,9 +57,27 @@ func (w *worker) block(name string) bool {
 	err := w.seat.current().Block(ctx, name, d)
 	l.Return = w.run.now()
 	w.returned(ctx, order{how: l.How, name: name}, l.Call, l.Return, err)
-	if err == nil {
-		l.Begin, l.End = l.Return, l.Call+d
-		w.run.record(func(h *History) { h.Leases = append(h.Leases, l) })
+	l.Begin, l.End = l.Return, l.Call+d
+	if err == nil || errors.Is(err, lock.ErrUnknown) {
+		w.run.record(func(h *History) { h.blocked(l, err == nil) })
 	}
 	return false
+}
+
+// blocked takes in a Block that was done, or may have been. It changes what the same client blocks, which
+// then ends when this one says. Of two that were called at the same time nobody knows which came last.
+func (h *History) blocked(l Lease, done bool) {
+	for i := range h.Leases {
+		p := &h.Leases[i]
+		switch {
+		case p.How != l.How || p.Name != l.Name || p.Client != l.Client || p.End <= l.Call:
+		case p.Return > l.Call:
+			p.End, done = p.Begin-1, false
+		default:
+			p.End = l.Call
+		}
+	}
+	if done {
+		h.Leases = append(h.Leases, l)
+	}
 }
