@@ -143,6 +143,31 @@ func ExampleClient_ReleaseID() {
 	// released: <nil>
 }
 
+// Whoever lists the locks sees which worker holds this one, and nobody sees the secret behind the #.
+func ExampleMutexOptions_iD() {
+	url, stop := startRedis()
+	defer stop()
+	ctx := context.Background()
+	c, err := lock.Open(url, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	m := c.MutexWith("order:17", &lock.MutexOptions{ID: "worker-7#9f2c61", TTL: time.Hour})
+	lease, err := m.TryLock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = c.Mutex("order:17").TryLock(ctx)
+	var held *lock.HeldError
+	fmt.Println(errors.As(err, &held), held.Owner)
+	fmt.Println(lease.Unlock(ctx))
+	// Output:
+	// true worker-7, under an id of its own
+	// <nil>
+}
+
 func ExampleClient_Stats() {
 	url, stop := startRedis()
 	defer stop()

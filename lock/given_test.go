@@ -122,3 +122,82 @@ func TestGivenIDUnknown(t *testing.T) {
 		}
 	}
 }
+
+// A holder under an id of one's own is recognised by what stands before the last #, which is no secret.
+func TestGivenIDIsRecognised(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	told := make(chan lock.WaitingInfo, 10)
+	c := open(t, s, nil)
+	other := open(t, s, &lock.Options{Hooks: lock.Hooks{Waiting: func(i lock.WaitingInfo) { told <- i }}})
+	lease := acquire(t, c.MutexWith("job", &lock.MutexOptions{ID: "worker-7#9f2c61"}))
+	if got := value(t, s, "lock:job"); got != "worker-7#9f2c61" || lease.ID() != got {
+		t.Errorf("held under %q", got)
+	}
+	recognised := func(what string, o lock.Owner) {
+		t.Helper()
+		if o.Label != "worker-7" || !o.Since.IsZero() || o.ID != "" {
+			t.Errorf("%s: %+v", what, o)
+		}
+	}
+	_, err := other.Mutex("job").TryLock(soon(t))
+	var held *lock.HeldError
+	if !errors.As(err, &held) || !strings.Contains(err.Error(), "worker-7") || strings.Contains(err.Error(), "9f2c61") {
+		t.Fatalf("TryLock: %v", err)
+	}
+	recognised("HeldError", held.Owner)
+	for i, err := range other.List(soon(t), lock.Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		recognised("List", i.Owner)
+	}
+	wait := lockLater(t, soon(t), other, "job")
+	recognised("Waiting", await(t, "Waiting", told).Owner)
+
+	// A clean-up by label is for what holdfast has named: those ids are of one acquisition each.
+	for _, f := range []lock.Filter{{Label: "worker-7"}, {Name: "job"}} {
+		if reset, err := other.ResetAll(soon(t), f); err != nil || len(reset) != 0 {
+			t.Errorf("ResetAll with %+v: %v, %v", f, reset, err)
+		}
+	}
+	if value(t, s, "lock:job") != lease.ID() {
+		t.Error("it was reset by its label")
+	}
+	if err := other.ReleaseID(soon(t), "job", "worker-7#9f2c61"); err != nil {
+		t.Errorf("ReleaseID: %v", err)
+	}
+	r := await(t, "the waiter", wait)
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	unlock(t, r.lease)
+}
+
+// Nothing of an id is shown that is not marked.
+func TestIDsWithoutALabel(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := open(t, s, nil)
+	for _, id := range []string{
+		"worker-7", "ab/cdEFGH12+/ijklmnopqr9", "#secret", "secret#", "hä#secret", "a{b}#secret",
+		"0b2f3c9e-6c1f-4b7e-9d5e-2b0c6a1d7f10", strings.Repeat("x", 513) + "#y",
+	} {
+		s.Do(t, "SET", "lock:job", id)
+		o, err := c.Owner(soon(t), "job")
+		if err != nil || o.Label != "" || o.ID != id {
+			t.Errorf("%.40q: %+v, %v", id, o, err)
+		}
+		if strings.Contains(o.String(), "secret") || strings.Contains(o.String(), "worker") {
+			t.Errorf("%.40q shows as %s", id, o)
+		}
+	}
+	for id, want := range map[string]string{
+		"db3:41#x": "db3:41", "a#b#c": "a#b", "a/b#c": "a/b", "worker-7#x/kept": "worker-7",
+	} {
+		s.Do(t, "SET", "lock:job", id)
+		if o, err := c.Owner(soon(t), "job"); err != nil || o.Label != want {
+			t.Errorf("%q: %+v, %v", id, o, err)
+		}
+	}
+}

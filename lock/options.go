@@ -187,7 +187,10 @@ type MutexOptions struct {
 	SignalTTL time.Duration
 
 	// ID is the owner id under which Lock and TryLock take the lock, instead of a fresh one each time:
-	// 1 to 512 bytes of printable ASCII. Whoever knows it can adopt and release the lock. If the lock is
+	// 1 to 512 bytes of printable ASCII, compared as it is with what Adopt, ReleaseID and python-redis-lock
+	// are given. Whoever knows it can adopt and release the lock. What stands before its last # is no
+	// secret: List, errors and hooks call the holder so, as a Label; "worker-7#9f2c61" is "worker-7". With
+	// no #, nothing of it is shown. If the lock is
 	// held under it already, they fail with [ErrAlreadyHeld]. An acquire of unknown outcome is neither
 	// repeated nor cleaned up, but left to expire. It does not go with NoFence: the fencing token tells
 	// two leases of one id apart.
@@ -257,7 +260,7 @@ func (s settings) with(o *MutexOptions) (settings, error) {
 		}
 		if o.Label != "" {
 			return s, invalid("ID does not go with Label %.40q, which begins the ids that the client makes:"+
-				" leave one of them out", o.Label)
+				" leave it out, and write it into the ID with a # behind it, which is shown as a label", o.Label)
 		}
 	}
 	return s, s.check()

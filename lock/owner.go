@@ -18,15 +18,16 @@ const NoExpiry time.Duration = -1
 // An Owner says who holds a lock.
 //
 // holdfast's own ids are a label, which defaults to hostname:pid, and a ULID, whose time says since
-// when. Other programs put anything there, and so does MutexOptions.ID; then only Name, TTL, Kept and,
-// from [Client.Owner], ID are set.
+// when. Of an id with a #, as MutexOptions.ID may be, what stands before the last # is the label, and there
+// is no since. Other programs put anything there; then only Name, TTL, Kept and, from [Client.Owner], ID
+// are set.
 type Owner struct {
 	Name  string        // of the lock
 	ID    string        // the whole id; only Client.Owner gives it, cut off after 1025 bytes
-	Label string        // "" for another program's id
+	Label string        // "" for an id without one
 	Host  string        // from a label of the form hostname:pid
 	PID   int           // likewise
-	Since time.Time     // by the owner's clock, in milliseconds; zero for another program's id
+	Since time.Time     // by the owner's clock, in milliseconds; zero for an id without a ULID
 	TTL   time.Duration // left when Redis was asked, at most 100 years; NoExpiry for a lock without expiry
 	Kept  bool          // the owner has released it; nobody gets it before its HoldAtLeast is over
 }
@@ -34,8 +35,11 @@ type Owner struct {
 // String returns who it is and since when, without the random part of the id.
 func (o Owner) String() string {
 	who := "an owner of another kind"
-	if o.Label != "" {
+	switch {
+	case o.ours():
 		who = fmt.Sprintf("%s since %s", o.Label, o.Since.Format(time.RFC3339))
+	case o.Label != "":
+		who = o.Label + ", under an id of its own"
 	}
 	if o.Kept {
 		who += " (released, kept for its minimum)"
@@ -53,18 +57,36 @@ func parseOwner(name, value string, pttl int64) Owner {
 		o.TTL = fromMillis(pttl)
 	}
 	value, o.Kept = strings.CutSuffix(value, keptSuffix)
-	slash := len(value) - ulid.EncodedSize - 1
-	if slash < 1 || value[slash] != '/' || checkLabel(value[:slash]) != nil {
-		return o
-	}
-	id, err := ulid.ParseStrict(value[slash+1:])
-	if err != nil {
-		return o
-	}
-	o.Label, o.Since = value[:slash], ulid.Time(id.Time())
+	o.Label, o.Since = parseID(value)
 	o.Host, o.PID = splitLabel(o.Label)
 	return o
 }
+
+// parseID returns the label of an owner id, "" for none, and since when it is, zero if it does not say.
+func parseID(id string) (label string, since time.Time) {
+	slash := len(id) - ulid.EncodedSize - 1
+	if slash < 1 || id[slash] != '/' || checkLabel(id[:slash]) != nil {
+		return chosenLabel(id), since
+	}
+	u, err := ulid.ParseStrict(id[slash+1:])
+	if err != nil {
+		return chosenLabel(id), since
+	}
+	return id[:slash], ulid.Time(u.Time())
+}
+
+// chosenLabel returns the part of an id of somebody's own choice that is no secret. The random ids of other
+// programs are in base64, in hex or UUIDs: none of these has a #, while base64 has the slash.
+func chosenLabel(id string) string {
+	mark := strings.LastIndexByte(id, '#')
+	if mark < 1 || mark == len(id)-1 || checkLabel(id[:mark]) != nil {
+		return ""
+	}
+	return id[:mark]
+}
+
+// ours reports whether the id is one that holdfast makes.
+func (o Owner) ours() bool { return !o.Since.IsZero() }
 
 // anonymous returns o without what allows to release the lock.
 func (o Owner) anonymous() Owner {

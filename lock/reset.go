@@ -211,7 +211,7 @@ func (c *Client) matching(ctx context.Context, f Filter, keys []string) ([]Owner
 		}
 		o := parseOwner(names[i], t.owner, t.pttl)
 		// Without a beginning of its own any string may be there; with another one, holdfast's other keys.
-		ours := (c.store.apart() || o.Label != "") && !c.store.collides(names[i])
+		ours := (c.store.apart() || o.ours()) && !c.store.collides(names[i])
 		if ours && f.match(o, now) {
 			matched = append(matched, o)
 		}
@@ -257,7 +257,7 @@ func firstOf(errs []error) error {
 // refuses to reset.
 //
 // With any field but All, only locks match that a process of holdfast holds: those whose value is a
-// label and a ULID. Those of python-redis-lock and others do not match, nor do those that were
+// label and a ULID. Those under an id of somebody's own, of python-redis-lock and others do not match, nor do those that were
 // released and are only kept until their minimum is over (Options.HoldAtLeast): their holder ended
 // well, and a clean-up after others must not cut the minimum short.
 type Filter struct {
@@ -326,7 +326,7 @@ func (f Filter) match(o Owner, now time.Time) bool {
 		return len(o.ID) <= maxValue
 	case f.empty():
 		return true
-	case o.Label == "" || o.Kept:
+	case !o.ours() || o.Kept:
 		return false
 	case f.Label != "" && o.Label != f.Label:
 		return false
