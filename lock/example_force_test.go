@@ -60,12 +60,14 @@ func ExampleClient_Block() {
 	fmt.Println("for more than a minute:", status, err)
 	locked, err := c.Locked(ctx, "import")
 	fmt.Println("locked:", locked, err)
+	fmt.Println("until tomorrow:", c.Block(ctx, "import", 24*time.Hour))
 	_, _, err = c.Reset(ctx, "import")
 	fmt.Println("reset:", err)
 	// Output:
 	// blocked: <nil>
 	// for more than a minute: unavailable <nil>
 	// locked: true <nil>
+	// until tomorrow: <nil>
 	// reset: <nil>
 }
 

@@ -71,9 +71,12 @@ func ExampleOptions_signalTTL() {
 	left, err := redis.Int(conn.Do("TTL", "lock-signal:import"))
 	fmt.Println(left > 50, err)
 
+	one := c.MutexWith("report", &lock.MutexOptions{SignalTTL: time.Hour}) // for this lock alone
+	fmt.Println(one.Do(context.Background(), func(context.Context) error { return nil }))
 	_, err = lock.Open(url, &lock.Options{SignalTTL: time.Millisecond})
 	fmt.Println(errors.Is(err, lock.ErrInvalid))
 	// Output:
 	// true <nil>
+	// <nil>
 	// true
 }

@@ -49,8 +49,8 @@ func TestWaiterGetsTheLockOnExpiry(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	c := open(t, s, nil)
-	s.Do(t, "SET", "lock:job", "dead", "PX", 300)
 	expires := time.Now().Add(300 * time.Millisecond)
+	s.Do(t, "SET", "lock:job", "dead", "PX", 300)
 	lease := must(c.Mutex("job").Lock(soon(t)))(t)
 	if time.Now().Before(expires.Add(-10 * time.Millisecond)) {
 		t.Error("got the lock before it expired")
