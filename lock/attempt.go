@@ -121,7 +121,8 @@ func (a *attempt) doubt(id string) {
 func (a *attempt) hopeless(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || a.stray || !repeatable(err) ||
 		errors.Is(err, errLate) && a.given() != "" || // its clean-up is under way, and would be found
-		broken(err) && !a.mutex.client.store.source.Met()
+		broken(err) && !a.mutex.client.store.source.Met() ||
+		a.mutex.client.store.misled(err)
 }
 
 // twice asks, and once again after a network error.

@@ -39,6 +39,8 @@ type Client struct {
 
 	maxWaiters int // 0: no limit
 	stats      counters
+	retries    pace // of Lock
+	breaks     pace // of connections for waiting
 
 	calls    gate // the calls under way
 	fns      gate // the functions that Do runs
@@ -102,7 +104,7 @@ func open(dialer redisconn.Dialer, o *Options) (*Client, error) {
 	c.waits = newWaitStore(c.store)
 	c.janitor = newJanitor(c.store)
 	c.hub = signal.New(c.waits, &signal.Options{
-		Reconnecting: func(err error) { tell(c.hooks.Reconnecting, ReconnectingInfo{err}) },
+		Reconnecting: c.reconnecting,
 		Degraded:     func(err error) { tell(c.hooks.Degraded, DegradedInfo{err}) },
 	})
 	c.leases = renewal.New(c.extend, &renewal.Options{
@@ -112,6 +114,13 @@ func open(dialer redisconn.Dialer, o *Options) (*Client, error) {
 		Ended:   ended,
 	})
 	return c, nil
+}
+
+// reconnecting is called when a connection for waiting broke.
+func (c *Client) reconnecting(err error) {
+	if times, ok := c.breaks.due(err); ok {
+		tell(c.hooks.Reconnecting, ReconnectingInfo{Err: err, Times: times})
+	}
 }
 
 // Mutex returns the lock of this name, with the client's options. It does no I/O; what is wrong with

@@ -3,8 +3,12 @@ package lock_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"log/slog"
 	"os"
+	"strings"
+
+	"github.com/gomodule/redigo/redis"
 
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -60,4 +64,36 @@ func ExampleJoinHooks() {
 	// level=INFO msg="lock acquired" lock=import label=importer
 	// level=INFO msg="lock released" lock=import
 	// imports: 2
+}
+
+// A Lock that hangs because Redis refuses locks tells why, at once and then now and then.
+func ExampleHooks_retrying() {
+	url, stop := startRedis()
+	defer stop()
+	admin, err := redis.DialURL(url)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer admin.Close()
+	replicas := func(n int) {
+		if _, err := admin.Do("CONFIG", "SET", "min-replicas-to-write", n); err != nil {
+			log.Fatal(err)
+		}
+	}
+	c, err := lock.Open(url, &lock.Options{Hooks: lock.Hooks{
+		Retrying: func(i lock.RetryingInfo) {
+			fmt.Println(i.Name, "is retried:", strings.Contains(i.Err.Error(), "NOREPLICAS"))
+			replicas(0) // what an operator does then
+		},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	replicas(1)
+	fmt.Println(c.Do(context.Background(), "import", func(context.Context) error { return nil }))
+	// Output:
+	// import is retried: true
+	// <nil>
 }

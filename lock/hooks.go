@@ -47,10 +47,17 @@ type Hooks struct {
 	// what Close leaves to expire, and not again when a release of unknown outcome is repeated in the
 	// background.
 	Released func(ReleasedInfo)
-	// Reconnecting: a connection for waiting broke, or could not be made, and will be made anew. Each
-	// time, so several times per second while Redis is away and somebody waits, on the goroutine of
-	// that connection: waiters depend on their timers meanwhile. The client's other connections are
-	// made anew by the calls and renewals that need them, which get the error.
+	// Retrying: an attempt of Lock failed for a reason that may pass, and Lock will try again until its
+	// context ends. Redis is away, or in a state in which it refuses locks: LOADING, OOM, READONLY and the
+	// like. On the caller's goroutine. Not each time: for each kind of error, told by its code, the client
+	// tells of the first attempt, then after 1, 2, 4 s and so on of one more, up to one a minute, whatever
+	// the number of locks and calls; after a minute without that error it counts as new. Stats.Retries
+	// counts all. It holds for pools, and for package once, which wait by Lock.
+	Retrying func(RetryingInfo)
+	// Reconnecting: a connection for waiting broke, or could not be made, and will be made anew. On the
+	// goroutine of that connection: waiters depend on their timers meanwhile. As often as Retrying, for
+	// each kind of error. The client's other connections are made anew by the calls and renewals that
+	// need them, which get the error.
 	Reconnecting func(ReconnectingInfo)
 	// Degraded: Redis refuses the BLPOP command, because it does not know it or because this user has
 	// no right to it. Waiting goes on by looking once a second and by timers. Once per client, on the
@@ -107,8 +114,19 @@ type ReleasedInfo struct {
 	Err  error // what Unlock returns
 }
 
+// RetryingInfo is told to Hooks.Retrying.
+type RetryingInfo struct {
+	Name  string        // of the lock, or of the pool
+	Err   error         // of the last attempt
+	For   time.Duration // since this call of Lock met the first error in a row
+	Times int           // how many attempts of this call have failed in a row
+}
+
 // ReconnectingInfo is told to Hooks.Reconnecting.
-type ReconnectingInfo struct{ Err error }
+type ReconnectingInfo struct {
+	Err   error
+	Times int // how often that happened since the last time that it was told, this time included
+}
 
 // DegradedInfo is told to Hooks.Degraded.
 type DegradedInfo struct{ Err error }

@@ -145,6 +145,14 @@ func hookCalls() []hookCall {
 		{hook: "Lost", how: "by Close", options: plain, provoke: closes, refuses: true},
 		{hook: "Released", how: "by Unlock", provoke: unlocks},
 		{hook: "Released", how: "by Close", options: plain, provoke: closes, refuses: true},
+		{
+			hook: "Retrying", noLease: true, refuses: true,
+			provoke: func(s *hookScene) error {
+				_, err := s.admin.Do("CONFIG", "SET", "min-replicas-to-write", 1)
+				_, _ = s.client.Mutex("job").Lock(shortly(s.t)) // it is the hook that counts
+				return err
+			},
+		},
 		{hook: "Reconnecting", noLease: true, provoke: func(s *hookScene) error { return s.wait(s.killAll) }},
 		{
 			hook: "Degraded", noLease: true, conf: `rename-command BLPOP ""`,

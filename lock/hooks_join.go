@@ -11,6 +11,7 @@ func JoinHooks(hooks ...Hooks) Hooks {
 		RenewalFailed: join(hooks, func(h *Hooks) func(RenewalFailedInfo) { return h.RenewalFailed }),
 		Lost:          join(hooks, func(h *Hooks) func(LostInfo) { return h.Lost }),
 		Released:      join(hooks, func(h *Hooks) func(ReleasedInfo) { return h.Released }),
+		Retrying:      join(hooks, func(h *Hooks) func(RetryingInfo) { return h.Retrying }),
 		Reconnecting:  join(hooks, func(h *Hooks) func(ReconnectingInfo) { return h.Reconnecting }),
 		Degraded:      join(hooks, func(h *Hooks) func(DegradedInfo) { return h.Degraded }),
 		Leaked:        join(hooks, func(h *Hooks) func(LeakedInfo) { return h.Leaked }),

@@ -12,13 +12,13 @@ import (
 //
 //	debug  lock renewed
 //	info   lock acquired, waiting for lock, lock released, lock was not held any more
-//	warn   lock renewal failed, lock release failed, lock connection broken, lock waiting degraded,
-//	       lock warning
+//	warn   lock renewal failed, lock release failed, lock retried, lock connection broken,
+//	       lock waiting degraded, lock warning
 //	error  lock lost, lock leaked
 //
 // The attributes are lock (its name), label (ours), owner, host and pid (of who holds it), kept (it
-// has released the lock, see [Owner]), since and until (times), ttl and waited (durations), fence,
-// kind, detail and error; one without a value is left out, such as the ttl of a lock without expiry.
+// has released the lock, see [Owner]), since and until (times), ttl, waited and for (durations),
+// times (a number), fence, kind, detail and error; one without a value is left out, such as the ttl of a lock without expiry.
 // None carries the random part of an owner's id, or a password. A level that is not enabled costs a
 // question to the handler.
 //
@@ -43,6 +43,7 @@ func LogHooks(l *slog.Logger) Hooks {
 				undone(i)
 			}
 		},
+		Retrying:     logAt(l, slog.LevelWarn, "lock retried", retryingAttrs),
 		Reconnecting: logAt(l, slog.LevelWarn, "lock connection broken", reconnectingAttrs),
 		Degraded:     logAt(l, slog.LevelWarn, "lock waiting degraded", degradedAttrs),
 		Leaked:       logAt(l, slog.LevelError, "lock leaked", leakedAttrs),
@@ -113,8 +114,15 @@ func releasedAttrs(i ReleasedInfo) []slog.Attr {
 	return attrs
 }
 
+func retryingAttrs(i RetryingInfo) []slog.Attr {
+	return []slog.Attr{
+		slog.String("lock", i.Name), slog.Any("error", i.Err),
+		slog.Duration("for", i.For), slog.Int("times", i.Times),
+	}
+}
+
 func reconnectingAttrs(i ReconnectingInfo) []slog.Attr {
-	return []slog.Attr{slog.Any("error", i.Err)}
+	return []slog.Attr{slog.Any("error", i.Err), slog.Int("times", i.Times)}
 }
 
 func degradedAttrs(i DegradedInfo) []slog.Attr { return []slog.Attr{slog.Any("error", i.Err)} }

@@ -84,8 +84,12 @@ func TestLogHooks(t *testing.T) {
 			`level=INFO msg="lock was not held any more" lock=job error="lock: not held"`,
 		},
 		{
-			func() { h.Reconnecting(lock.ReconnectingInfo{sad}) },
-			`level=WARN msg="lock connection broken" error="no route"`,
+			func() { h.Retrying(lock.RetryingInfo{"job", sad, time.Second, 7}) },
+			`level=WARN msg="lock retried" lock=job error="no route" for=1s times=7`,
+		},
+		{
+			func() { h.Reconnecting(lock.ReconnectingInfo{sad, 9}) },
+			`level=WARN msg="lock connection broken" error="no route" times=9`,
 		},
 		{
 			func() { h.Degraded(lock.DegradedInfo{sad}) },
@@ -188,6 +192,10 @@ func fillInfo(info reflect.Value) []any {
 		case lock.WarningKind:
 			f.Set(reflect.ValueOf(lock.WarningTTLChanged))
 			want = append(want, lock.WarningTTLChanged.String())
+			continue
+		case int:
+			f.Set(reflect.ValueOf(i + 1))
+			want = append(want, int64(i+1))
 			continue
 		case int64:
 			f.Set(reflect.ValueOf(int64(i + 1)))

@@ -90,10 +90,12 @@ func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) {
 // ctx does not bound the lease. The waiting does not poll; whoever waits in this process for the
 // same name gets the lock in the order of the calls.
 //
-// Once the client has reached Redis, Lock outlasts network errors, restarts and passing states of
-// Redis such as LOADING, until ctx ends; before that it returns them at once, as it always does
-// with what will not pass: a refused password or right, [ErrWrongType], [ErrAlreadyHeld],
-// [ErrTooManyWaiters], [ErrClosed].
+// Lock outlasts network errors, restarts and passing states of Redis such as LOADING or OOM, until ctx
+// ends, and tells Hooks.Retrying. It returns at once
+//   - network errors, until the client has reached Redis;
+//   - READONLY and MOVED, which say that this server is the wrong one, until an acquire was answered;
+//   - what will not pass: a refused password or right, [ErrWrongType], [ErrAlreadyHeld],
+//     [ErrTooManyWaiters], [ErrClosed].
 //
 // When ctx ends, the error Is ctx.Err() and context.Cause(ctx), and also carries the [*HeldError]
 // that Redis last answered and the errors met while waiting. It Is [ErrUnknown] if an acquire was
@@ -124,7 +126,7 @@ func (m *Mutex) lock(ctx context.Context, a attempt) (*Lease, error) {
 	case w.hopeless(ctx, err):
 		return nil, w.end(ctx, err)
 	default:
-		w.note(err)
+		w.retry(err)
 	}
 	return w.inQueue(ctx)
 }
@@ -160,6 +162,9 @@ type wait struct {
 	place *signal.Waiter
 	held  *HeldError // the last answer; nil if it was none
 	met   []error    // errors on the way
+
+	failing time.Time // when the first of the attempts in a row failed that got no answer
+	failed  int       // how many these are
 }
 
 // inQueue waits for the turn to ask, asks, and so on.
@@ -210,8 +215,7 @@ func (w *wait) persist(ctx context.Context) (*Lease, *HeldError, error) {
 		if err == nil || w.hopeless(ctx, err) {
 			return lease, held, err
 		}
-		w.note(err)
-		w.mutex.client.stats.retried()
+		w.retry(err)
 		if !w.pause(ctx) {
 			return nil, nil, ErrClosed
 		}
@@ -220,7 +224,7 @@ func (w *wait) persist(ctx context.Context) (*Lease, *HeldError, error) {
 
 // refused takes note of who holds the lock, and returns for how long.
 func (w *wait) refused(held *HeldError) time.Duration {
-	w.held = held
+	w.held, w.failed = held, 0
 	tell(w.mutex.client.hooks.Waiting, WaitingInfo{
 		Name: held.Name, Owner: held.Owner, Waited: time.Since(w.since),
 	})
@@ -228,6 +232,21 @@ func (w *wait) refused(held *HeldError) time.Duration {
 		return signal.Forever
 	}
 	return held.TTL
+}
+
+// retry takes note of an error after which the attempt is repeated.
+func (w *wait) retry(err error) {
+	w.note(err)
+	c := w.mutex.client
+	c.stats.retried()
+	if w.failed++; w.failed == 1 {
+		w.failing = time.Now()
+	}
+	if _, ok := c.retries.due(err); ok {
+		tell(c.hooks.Retrying, RetryingInfo{
+			Name: w.mutex.name, Err: err, For: time.Since(w.failing), Times: w.failed,
+		})
+	}
 }
 
 // maxMet bounds the errors that a wait keeps.

@@ -90,6 +90,7 @@ type store struct {
 
 	pools      pools
 	signalTTL  time.Duration // that a signal waits for a waiter, where the mutex does not say otherwise
+	answered   atomic.Bool   // an acquire was
 	loadExtend atomic.Bool   // Redis does not know the extend script: send its text next time
 }
 
@@ -233,6 +234,13 @@ func (s *store) reset(ctx context.Context, name string, seen *taken) (*taken, er
 		return parseTaken(parts[1:])
 	}
 	return nil, errReply
+}
+
+// misled reports whether err says that this server is the wrong one, before any acquire was answered: that
+// is a mistake in an address. Later it is a failover, which passes.
+func (s *store) misled(err error) bool {
+	wrong := redisconn.HasCode(err, "READONLY") || redisconn.HasCode(err, "MOVED")
+	return wrong && !s.answered.Load()
 }
 
 // repair puts a signal back that was taken and not used, if the lock is free.

@@ -27,6 +27,7 @@ func (s *store) acquireAny(ctx context.Context, limit time.Time, p *poolWait, a 
 	if err != nil {
 		return got, nil, before, err
 	}
+	s.answered.Store(true)
 	parts, ok := reply.([]any)
 	switch {
 	case ok && len(parts) == 0:

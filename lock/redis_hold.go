@@ -66,6 +66,7 @@ func (s *store) acquire(ctx context.Context, a acquisition) (
 	if err != nil {
 		return 0, nil, before, err
 	}
+	s.answered.Store(true)
 	if token, ok := reply.([]byte); ok {
 		// Unsigned: ParseInt would take a sign, which no token has.
 		if fence, err := strconv.ParseUint(string(token), 10, 63); err == nil {

@@ -14,8 +14,8 @@ import (
 //
 // A lease that is renewed ends at its next renewal, after a third of its TTL at most, any other at
 // its Deadline. Its context ends with it; Lease.Err and context.Cause are a *lock.LostError. If the
-// holder releases it before, Unlock says lock.ErrNotHeld. Who waits for the lock has it within a
-// second, and may work beside the holder until that is told: this is what fencing tokens are for.
+// holder releases it before, Unlock says lock.ErrNotHeld. Who waits for the lock by this library has it
+// within a second, and may work beside the holder until that is told: this is what fencing tokens are for.
 func (s *Server) Expire(name string) {
 	s.t.Helper()
 	s.redis.Delete(s.keys().lock(name))

@@ -38,7 +38,9 @@
 // The members of the pool P are the sorted set lock-pool:{P}; the lock of the member M is the lock
 // {P}/M, and waiters wait at lock-signal:{P}/, where a release says which member it was. The braces keep it
 // all in one slot of a Redis Cluster. Programs that lock {P}/M by that name exclude the pool's leases, but
-// each side sees the other's releases only within a second. A pool is made for up to some thousand
+// each side sees the other's releases only within a second. A waiter of python-redis-lock that has no expire,
+// and waits for {P}/M by that name, does not look: it sleeps through the release of a pool's lease, until
+// somebody releases {P}/M by its name, or resets it. A pool is made for up to some thousand
 // members: a waiter that comes to its turn looks at all of them at once, and so does each client that waits
 // once a second. Beyond 10,000 members of all pools on one connection its waiters ask once a second.
 package pool

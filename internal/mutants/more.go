@@ -119,7 +119,7 @@ var others = []mutant{
 	},
 	{
 		"foreign", "ResetAll and List touch keys that are no locks", "lock/reset.go",
-		"ours := (c.store.apart() || o.Label != \"\") && !c.store.collides(names[i])", "ours := true",
+		"ours := (c.store.apart() || o.ours()) && !c.store.collides(names[i])", "ours := true",
 		"KeyFormatAndOtherKeys", "lock", nil,
 	},
 	{
@@ -128,7 +128,7 @@ var others = []mutant{
 		"KeyFormat", "lock", nil,
 	},
 	{
-		"minimum", "no signal comes when HoldAtLeast is over", "lock/janitor.go",
+		"minimum", "no signal comes when HoldAtLeast is over", "lock/janitor_ends.go",
 		"	if ref.keep.IsZero() {\n", "	if true {\n",
 		"HoldAtLeastSignals", "lock", nil,
 	},
@@ -138,7 +138,7 @@ var others = []mutant{
 		"BlockSignals", "lock", nil,
 	},
 	{
-		"server's clock", "the end of a Block is signalled by the client's clock alone", "lock/janitor.go",
+		"server's clock", "the end of a Block is signalled by the client's clock alone", "lock/janitor_ends.go",
 		"		if left[i] > 0 {", "		if false {",
 		"BlockSignals", "lock", nil,
 	},

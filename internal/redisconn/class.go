@@ -80,6 +80,19 @@ func Classify(err error) Class {
 	return class
 }
 
+// Kind returns what err, which is not nil, has in common with others of its cause: the code of an error
+// reply, or one word for all replies without one, and one for what is no reply. There are few.
+func Kind(err error) string {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return "broken"
+	}
+	if _, code := lookUp(string(reply)); code != "" {
+		return code
+	}
+	return "refused"
+}
+
 // HasCode reports whether err is an error reply of Redis that carries the code, wherever in the
 // text it stands.
 func HasCode(err error, code string) bool {
