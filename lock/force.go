@@ -73,12 +73,17 @@ func (c *Client) Block(ctx context.Context, name string, d time.Duration) error 
 	}
 	a := acquisition{name: name, id: id + keptSuffix, ttl: d, noFence: true}
 	for began := time.Now(); ; {
-		held, err := c.blockOnce(ctx, a)
+		held, repeated, err := c.blockOnce(ctx, a)
 		ref := lockRef{name: name, id: id, keep: time.Now().Add(d)}
 		switch {
 		case err == nil && held == nil:
 			c.janitor.forgetBlocks(name)
 			c.janitor.blockEnds(ref)
+			if repeated && a.from == "" {
+				limit, cancel := context.WithDeadline(ctx, began.Add(2*operationLimit))
+				defer cancel()
+				c.renameBlock(limit, a)
+			}
 			return nil
 		case errors.Is(err, ErrUnknown) && a.from != "":
 			c.janitor.blockEnds(ref) // or at the end that it had before, which is not forgotten
@@ -95,16 +100,37 @@ func (c *Client) Block(ctx context.Context, name string, d time.Duration) error 
 	}
 }
 
-// blockOnce blocks a lock that is free, or held as a says. It returns who holds it, nil if it is blocked.
-func (c *Client) blockOnce(ctx context.Context, a acquisition) (held *taken, err error) {
-	doubt := false
+// renameBlock gives a block another id whose first attempt was in doubt and may be executed late: after
+// a Reset it would block the lock once more. Under an id that the block does not have any more it is undone.
+// If Redis does not answer, the block stays as it is.
+func (c *Client) renameBlock(ctx context.Context, a acquisition) {
+	id, err := newID(c.settings.label)
+	if err != nil {
+		return
+	}
+	was := a.id
+	a.from, a.id = was, id+keptSuffix
+	_, held, _, err := c.store.acquire(ctx, a)
+	if err == nil && held == nil || sent(err) {
+		c.janitor.blockEnds(lockRef{name: a.name, id: id, keep: time.Now().Add(a.ttl)})
+	}
+	if err == nil && held == nil {
+		now := time.Now()
+		ref := lockRef{name: a.name, id: was}
+		c.janitor.release(ref, now.Add(operationLimit), now.Add(a.ttl+operationLimit), now)
+	}
+}
+
+// blockOnce blocks a lock that is free, or held as a says. It returns who holds it, nil if it is blocked,
+// and whether an earlier attempt is in doubt.
+func (c *Client) blockOnce(ctx context.Context, a acquisition) (held *taken, doubt bool, err error) {
 	err = c.call(ctx, "block", a.name, func() (err error) {
 		_, held, _, err = c.store.acquire(ctx, a)
 		doubt = doubt || sent(err)
 		return err
 	})
 	if !doubt || err == nil && held == nil {
-		return held, err
+		return held, doubt, err
 	}
 	if a.from == "" {
 		now := time.Now()
@@ -116,7 +142,7 @@ func (c *Client) blockOnce(ctx context.Context, a acquisition) (held *taken, err
 	if !errors.Is(err, ErrUnknown) {
 		err = errors.Join(err, ErrUnknown)
 	}
-	return nil, err
+	return nil, doubt, err
 }
 
 // A Status says how a lock stands.

@@ -141,6 +141,31 @@ func TestFaultBlockExecutedLate(t *testing.T) {
 	unlock(t, lease)
 }
 
+// The first attempt of a Block is executed after its repeat had blocked the lock, and somebody has reset
+// that since.
+func TestFaultBlockExecutedLateAfterAReset(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	other := faultMet(t, s.URL(), nil)
+	late := p.Catch(faultproxy.HoldRequest, scripts.Acquire.SHA1)
+	c := faultMet(t, faultWithoutKill(t, s, p), nil)
+	if err := c.Block(soon(t), "job", time.Hour); err != nil {
+		t.Fatalf("Block: %v", err)
+	}
+	if err := c.Block(soon(t), "job", 2*time.Hour); err != nil {
+		t.Errorf("Block again: %v", err)
+	}
+	if _, held, err := other.Reset(soon(t), "job"); !held || err != nil {
+		t.Errorf("Reset: %v, %v", held, err)
+	}
+	log := faultMonitor(t, s)
+	late.Release()
+	log.shows(t, scripts.Acquire.SHA1, "lock:job")
+	lease, _ := faultGot(t, faultLock(soon(t), other.Mutex("job"))) // it is undone
+	unlock(t, lease)
+}
+
 // Row 9: the reply to a release is lost, and when the repeat is answered the key would have expired by
 // itself. Then nobody knows whether it was released before.
 func TestFaultReleaseAfterTheKeysEnd(t *testing.T) {

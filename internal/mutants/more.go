@@ -114,7 +114,7 @@ var others = []mutant{
 	},
 	{
 		"kept id", "the clean-up of a repeated acquire goes by the id alone", "lock/unlock.go",
-		"if overtaken && a.err == nil && a.found != handedOn {", "if overtaken {",
+		"if a.err == nil && a.found != handedOn {", "if true {",
 		"AdoptedWhileOvertaken", "lock", nil,
 	},
 	{
@@ -159,12 +159,12 @@ var others = []mutant{
 	},
 	{
 		"again", "what an acquire may take late is left, once another one was sent", "lock/attempt.go",
-		"	a.mutex.client.janitor.add(a.inDoubt(), time.Now().Add(operationLimit), a.until)\n", "",
+		"	a.mutex.client.janitor.release(a.inDoubt(), due, a.until, a.gaveUp)\n", "	_ = due\n",
 		"RepeatTakesAnother", "pool", nil,
 	},
 	{
 		"overtaken", "what a repeated acquire may take late is left", "lock/unlock.go",
-		"	return h.twice && now.Sub(h.since) < operationLimit", "	return false",
+		"	return h.twice && now.Sub(h.since) < lateLimit", "	return false",
 		"LateAfterUnlock", "lock", nil,
 	},
 	{
@@ -191,6 +191,33 @@ var others = []mutant{
 		"behind", "the timers are not set anew when the wall clock has run ahead", "renewal/tick.go",
 		"			t.timeLocked(now)\n", "",
 		"WallClock", "renewal", nil,
+	},
+	{
+		"late visits", "nobody comes back for what is executed later than an operation limit", "lock/late.go",
+		"operationLimit, 6 * time.Second, 14 * time.Second, 30 * time.Second, time.Minute, lateLimit,", "operationLimit,",
+		"LateVisits", "lock", nil,
+	},
+	{
+		"block again", "what a repeated Block may take late is left, after a Reset", "lock/force.go",
+		"			if repeated && a.from == \"\" {\n", "			if repeated && false {\n",
+		"BlockExecutedLateAfter", "lock", nil,
+	},
+	{
+		"no kill", "what a connection that was given up has left under way is not ended", "internal/redisconn/orphans.go",
+		"	if len(victims) == 0 {\n", "	if len(victims) >= 0 {\n",
+		"Sim", "internal/sim",
+		[]string{"-seed", "1646"},
+	},
+	{
+		"visits again", "a lock without expiry gets its whole time at every late visit", "lock/janitor.go",
+		"			left[i] = max(noExpiryTTL-time.Since(t.answered), time.Millisecond)\n", "",
+		"LateVisitsOfALock", "lock", nil,
+	},
+	{
+		"handing", "a lease is handed out that Close has ended", "lock/handing.go",
+		"func (d *handing) handOut() bool { return d.decided.CompareAndSwap(0, handedOut) }",
+		"func (d *handing) handOut() bool { return true }",
+		"CloseBefore", "lock", nil,
 	},
 	{
 		"counter", "fencing tokens do not look at the server's time", "internal/scripts/acquire.lua",
