@@ -67,7 +67,9 @@ func (a *actor) turn(t *turn) {
 		w.mayStay(name) // it may be closed right after the lock was made permanent
 	}
 	w.waited(wait)
-	a.took(t, call)
+	if t.take != block { // which looks itself
+		a.took(t, call)
+	}
 	if err != nil {
 		a.failed(t, name, err)
 		return
@@ -157,6 +159,8 @@ func (a *actor) take(ctx context.Context, t *turn, name string, call stamp) (*lo
 		return a.takeDetached(ctx, t, name, call)
 	case poolTry, poolLock:
 		return a.takeMember(ctx, t)
+	case block:
+		err = a.block(ctx, name, t.limit)
 	}
 	return lease, name, err
 }

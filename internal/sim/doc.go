@@ -19,6 +19,9 @@
 //     id, or was executed after its lease had been released, for longer than its clean-up takes.
 //   - A lock that is free in the store while a live, connected client waits for it is taken within 1 s
 //     and one operation limit of the last accident; without any, within some round trips of a release.
+//   - What is written on a connection that was closed in a cut of some seconds is not executed: where the
+//     store lets one client end another's connection (CLIENT KILL), or where connections are reset. Where
+//     neither works it arrives up to 108 s later, and is undone by the next late clean-up.
 //   - Every call ends within its limit, and Close within the margin and one operation limit.
 //   - No lease is lost in a program without accidents. MaxHold and HoldAtLeast are kept.
 //   - No renewal is written after Unlock has returned, and nobody waits for an acquire of his own.

@@ -70,10 +70,12 @@ func (w *world) incidents() {
 			w.cutAll(in.client)
 		case restart:
 			w.cutAll(everybody)
+			w.newRun()
 		case flush:
 			w.command("SCRIPT", "FLUSH")
 		case wipe:
 			w.cutAll(everybody)
+			w.newRun()
 			t := w.takeover("", nobody)
 			w.redis.FlushAll()
 			w.command("SCRIPT", "FLUSH")

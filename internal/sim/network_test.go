@@ -35,6 +35,7 @@ type window struct {
 	from, to time.Duration // since the program's begin
 	what     trouble
 	late     bool // commands held are executed although their connection was closed meanwhile
+	tails    bool // as late, and for as long as a kernel may send them
 }
 
 var (
@@ -111,9 +112,7 @@ func (w *world) dial(ctx context.Context, client int) (_ redis.Conn, err error) 
 		return nil, err
 	}
 	c := &conn{world: w, client: client, up: newStream(), down: newStream()}
-	w.mu.Lock()
-	w.conns[c] = true
-	w.mu.Unlock()
+	w.enter(c)
 	w.redis.Server().ServeConn(&end{conn: c, in: c.up, out: c.down})
 	return redis.NewConn(&end{conn: c, in: c.down, out: c.up}, 0, 0), nil
 }

@@ -24,6 +24,9 @@ func (w *world) abandon(label string, client int) {
 
 // lookForOrphan looks whether a lock is held by nobody: by an acquire that failed.
 func (w *world) lookForOrphan(key string) {
+	if w.plan.tail == lingers {
+		return // it may come at any time; then it is a ghost
+	}
 	value, _ := w.redis.Get(key) // "" if it is free
 	label, _, _ := strings.Cut(value, "/")
 	w.mu.Lock()
@@ -48,12 +51,13 @@ func (w *world) lookForGhost(key string) {
 	id, _ := w.redis.Get(key)
 	label, _, ok := strings.Cut(id, "/")
 	var client int
-	if n, _ := fmt.Sscanf(label, "c%da", &client); !ok || n != 1 || strings.HasSuffix(id, "/kept") {
+	blocked := !strings.Contains(label, "a") // by Block, whose label is the client's
+	if n, _ := fmt.Sscanf(label, "c%d", &client); !ok || n != 1 || strings.HasSuffix(id, "/kept") && !blocked {
 		return // free, of a given id, or to be kept
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held[id] || w.shared[id] || w.plan.clients[client].close != 0 {
+	if blocked && w.blocks[key] > 0 || w.held[id] || w.shared[id] || w.plan.clients[client].close != 0 {
 		delete(w.ghosts, id)
 		return
 	}
@@ -76,5 +80,9 @@ func (w *world) mostGhostly(client int) time.Duration {
 	if w.plan.calm {
 		return 40*w.plan.clients[client].latency + 20*time.Millisecond
 	}
-	return 3*opLimit + time.Second
+	most := 3*opLimit + time.Second
+	if w.plan.tail == lingers {
+		most += longestAway
+	}
+	return most
 }

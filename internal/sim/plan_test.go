@@ -20,6 +20,8 @@ type plan struct {
 	forgetful bool          // the store may lose its memory, or its clock may be stepped forward
 	back      bool          // its clock may be stepped back
 	rate      float64       // by how much its clock is faster than the clients', of 1
+	sessions  bool          // the store knows CLIENT ID, its run_id, and CLIENT KILL
+	tail      tail          // what stands against commands that a cut leaves behind
 }
 
 type clientPlan struct {
@@ -43,12 +45,13 @@ const (
 	reset
 	releaseID
 	nTakes
+	block // only where a plan puts it
 )
 
 func (t take) String() string {
 	return [...]string{
 		"TryLock", "Lock", "Do", "Seize", "Adopt", "pool TryLock", "pool Lock", "Reset",
-		"ReleaseID",
+		"ReleaseID", "", "Block",
 	}[t]
 }
 
@@ -124,6 +127,7 @@ func newPlan(seed uint64) *plan {
 	m.namesakes()
 	if !p.calm {
 		m.accidents()
+		m.tails()
 	}
 	return p
 }

@@ -93,7 +93,8 @@ func tell(t *testing.T, seed uint64, o outcome) {
 	for _, v := range o.violations {
 		fmt.Fprintf(&b, "%s\n", v)
 	}
-	t.Logf("seed %d: go test ./internal/sim -run TestSim -seed %d -v\n%s", seed, seed, b.String())
+	t.Logf("seed %d, tail: %v: go test ./internal/sim -run TestSim -seed %d -v\n%s", seed,
+		newPlan(seed).tail, seed, b.String())
 	if len(o.violations) > 0 {
 		t.Fail()
 	}

@@ -14,6 +14,7 @@ import (
 type conn struct {
 	world  *world
 	client int
+	id     int64   // by which the store knows it
 	up     *stream // commands
 	down   *stream // replies
 }
@@ -23,6 +24,7 @@ type end struct {
 	conn     *conn
 	in, out  *stream
 	deadline time.Time // of reads
+	reset    bool      // Close is a reset
 }
 
 // A stream is one direction of a conn.
@@ -169,8 +171,13 @@ func (e *end) Close() error {
 	e.in.closed = true
 	e.in.tell()
 	e.in.mu.Unlock()
-	e.out.finish(e.conn.world.lastExecution(e.conn, e.out))
-	e.conn.world.forget(e.conn)
+	w := e.conn.world
+	if at, ok := w.tailOf(e); ok {
+		e.out.straggle(at)
+	} else {
+		e.out.finish(w.lastExecution(e.conn, e.out))
+	}
+	w.forget(e.conn)
 	return nil
 }
 

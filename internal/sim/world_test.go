@@ -52,6 +52,8 @@ type world struct {
 	abandoned  map[string]orphan        // acquires that failed, by their labels
 	held       map[string]bool          // ids under which locks may be held, as far as their users know
 	ghosts     map[string]time.Duration // other ids by when they were first seen at a lock
+	blocks     map[string]int           // calls of Block that may hold a lock's key
+	sessions   sessions
 }
 
 // A client is a lock.Client and how it stands.
@@ -134,6 +136,7 @@ func simulate(p *plan) outcome {
 	time.Sleep(max(w.plan.end-w.elapsed(), 0) + 8*time.Second) // in the bubble: accidents are over
 	close(stop)
 	<-done
+	w.lookAtTheEnd()
 	w.finish()
 	o := outcome{w.violations, w.trace, len(w.beliefs), w.elapsed()}
 	w.beliefs = nil // a hook refers to the world: it must not keep leases whose cleanup keeps the hook
@@ -148,16 +151,17 @@ func newWorld(p *plan) *world {
 		detached: make(map[string][]string), stays: make(map[string]bool),
 		shared:   make(map[string]bool),
 		unlocked: make(map[string]bool), abandoned: make(map[string]orphan),
-		held: make(map[string]bool), ghosts: make(map[string]time.Duration),
+		held: make(map[string]bool), ghosts: make(map[string]time.Duration), blocks: make(map[string]int),
+		sessions: newSessions(),
 	}
 	w.command("PING") // this starts its server
 	w.command("ZADD", "lock-pool:{p}", 1, "m1", 2, "m2")
-	if w.verbose {
-		w.redis.Server().SetPreHook(func(_ *server.Peer, cmd string, args ...string) bool {
+	w.redis.Server().SetPreHook(func(peer *server.Peer, cmd string, args ...string) bool {
+		if cmd != hello {
 			w.note("  store: %s %s", cmd, words(args))
-			return false
-		})
-	}
+		}
+		return w.session(peer, cmd, args)
+	})
 	for i, c := range p.clients {
 		w.jitter = append(w.jitter, rand.New(rand.NewPCG(p.seed, uint64(i)+1)))
 		w.clients = append(w.clients, w.open(i, c))
