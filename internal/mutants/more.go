@@ -133,6 +133,26 @@ var others = []mutant{
 		"HoldAtLeastSignals", "lock", nil,
 	},
 	{
+		"wrong server", "Lock waits on a replica, or on another node, from the first call on", "lock/redis.go",
+		"	return wrong && !s.answered.Load()", "	return wrong && false",
+		"FaultWrongServer$", "lock", nil,
+	},
+	{
+		"failover", "Lock gives up at a failover", "lock/redis.go",
+		"	return wrong && !s.answered.Load()", "	return wrong",
+		"FaultWrongServerLater", "lock", nil,
+	},
+	{
+		"flood", "trouble is told each time", "lock/pace.go",
+		"	if now.Before(k.next) {", "	if false {",
+		"TroubleIsTold", "lock", nil,
+	},
+	{
+		"base64", "what stands before a slash of another program's id is shown", "lock/owner.go",
+		"strings.LastIndexByte(id, '#')", "strings.LastIndexByte(id, '/')",
+		"IDsWithoutALabel", "lock", nil,
+	},
+	{
 		"block", "no signal comes at the end of a Block", "lock/force.go",
 		"			c.janitor.blockEnds(ref)\n			return nil", "			return nil",
 		"BlockSignals", "lock", nil,
