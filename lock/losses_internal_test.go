@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/renewal"
@@ -19,13 +20,14 @@ func TestTextsOfLosses(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := func(why error) error { return fmt.Errorf("%w: %w", renewal.ErrExpired, why) }
-	somebody := Owner{Label: "importer"}
+	somebody := Owner{Label: "importer", Since: time.Unix(1, 0)}
 	for _, c := range []struct {
 		cause error
 		upTo  string // where the part of the text ends that is always the same; "": it is all
 	}{
 		{&otherOwner{free: true}, ""},
 		{&otherOwner{owner: somebody}, " since "},
+		{&otherOwner{owner: Owner{Label: "importer"}}, ""},
 		{&otherOwner{owner: Owner{}}, ""},
 		{fmt.Errorf("%w: %w", renewal.ErrNotOwner, ErrWrongType), ": "},
 		{late(redisconn.ErrTimeout), ""},
