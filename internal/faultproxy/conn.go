@@ -31,17 +31,45 @@ func (c *conn) pump(d Direction) {
 	if d == ToServer {
 		next = commands(c.ends[d])
 	}
+	pieces, gone := make(chan piece, ahead), make(chan struct{})
+	defer close(gone)
+	go read(next, pieces, gone)
 	var err error
 	for err == nil {
-		var data []byte
-		data, err = next()
-		if len(data) > 0 {
-			if e := c.carry(d, data); e != nil {
+		p := <-pieces
+		err = p.err
+		if len(p.data) > 0 {
+			if e := c.carry(d, p); e != nil {
 				err = e
 			}
 		}
 	}
 	c.end(d, err)
+}
+
+// ahead bounds what a pump has read and not passed on: a delay does not make the connection slow.
+const ahead = 1024
+
+// A piece is what was read at once: the bytes, or the error with which they ended.
+type piece struct {
+	data []byte
+	err  error
+	at   time.Time
+}
+
+// read reads until an error, or until the pump has gone.
+func read(next func() ([]byte, error), pieces chan<- piece, gone <-chan struct{}) {
+	for {
+		data, err := next()
+		select {
+		case pieces <- piece{bytes.Clone(data), err, time.Now()}:
+		case <-gone:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
 }
 
 // chunks reads what comes.
@@ -82,8 +110,8 @@ func commands(src io.Reader) func() ([]byte, error) {
 
 // carry does to the bytes what the faults of the moment say, in the order: catch, hold or drop,
 // delay, cut.
-func (c *conn) carry(d Direction, data []byte) error {
-	p := c.proxy
+func (c *conn) carry(d Direction, read piece) error {
+	p, data := c.proxy, read.data
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if d == ToServer {
@@ -109,21 +137,21 @@ func (c *conn) carry(d Direction, data []byte) error {
 	}
 	if rule.left != nil {
 		if *rule.left -= int64(len(data)); *rule.left < 0 {
-			c.write(d, data[:max(0, *rule.left+int64(len(data)))], 0)
+			c.write(d, data[:max(0, *rule.left+int64(len(data)))], time.Time{})
 			c.reset()
 			return errReset
 		}
 	}
-	return c.write(d, data, rule.delay)
+	return c.write(d, data, read.at.Add(rule.delay))
 }
 
-// write passes bytes on. It is called with proxy.mu, and gives it up meanwhile.
-func (c *conn) write(d Direction, data []byte, delay time.Duration) error {
+// write passes bytes on when it is time. It is called with proxy.mu, and gives it up meanwhile.
+func (c *conn) write(d Direction, data []byte, at time.Time) error {
 	c.proxy.bytes[d] += int64(len(data))
 	c.proxy.mu.Unlock()
 	defer c.proxy.mu.Lock()
-	if delay > 0 {
-		<-time.After(delay)
+	if left := time.Until(at); left > 0 {
+		<-time.After(left)
 	}
 	_, err := c.ends[1-d].Write(data)
 	return err
