@@ -210,6 +210,12 @@ func (l *Line) exchange(batch []*Call, now time.Time, feed bool) {
 	l.link.inFlight.Store(true)
 	err := l.link.write(batch)
 	moved := false
+	// Callers who were woken together with the first one need not wait for its reply.
+	for n := 0; feed && err == nil && n < len(flight) && len(flight) < maxBatch; {
+		n = len(flight)
+		flight, now, err = l.feed(flight, now)
+		deadline = earliest(flight)
+	}
 	for n := 1; err == nil && len(flight) > 0; n++ {
 		if err = l.link.receive(flight[0], &moved); err == nil && len(flight) == 1 {
 			err = l.link.surplus()

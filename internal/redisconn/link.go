@@ -75,33 +75,52 @@ func (k *Link) Close() {
 // of blocking reads. An error reply of Redis is a redis.Error and leaves the link usable. A reply that
 // does not fit the command is ErrReply and ends the link.
 func (k *Link) Do(limit time.Duration, cmd Command) (any, error) {
+	replies, err := k.DoAll(limit, cmd)
+	if err != nil {
+		return nil, err
+	}
+	if refused, ok := replies[0].(redis.Error); ok {
+		return nil, refused
+	}
+	return replies[0], nil
+}
+
+// DoAll is [Link.Do] for commands that are sent together. Error replies of Redis are among the
+// replies. With an error come the replies that were there before it.
+func (k *Link) DoAll(limit time.Duration, cmds ...Command) (replies []any, err error) {
 	if limit <= 0 {
 		return nil, ErrTimeout // nothing was sent
 	}
 	k.fuse.arm(time.Now().Add(limit))
 	k.inFlight.Store(true)
-	err := k.conn.Send(cmd.Name, cmd.Args...)
-	if err == nil {
-		err = k.conn.Flush()
-	}
-	var reply any
-	if err == nil {
+	err = k.send(cmds)
+	for err == nil && len(replies) < len(cmds) {
+		var reply any
 		reply, err = k.read(limit)
-	}
-	k.inFlight.Store(err != nil && !isReply(err))
-	if isReply(err) {
-		if late := k.disarm(limit, nil); late != nil {
-			return nil, late
+		var refused redis.Error
+		switch {
+		case errors.As(err, &refused):
+			replies, err = append(replies, discreet(refused)), nil
+		case err == nil && !cmds[len(replies)].fits(reply):
+			err = ErrReply
+		case err == nil:
+			replies = append(replies, reply)
 		}
-		return nil, discreet(err)
 	}
-	if err == nil && !cmd.fits(reply) {
-		err = ErrReply
-	}
+	k.inFlight.Store(len(replies) < len(cmds))
 	if err == nil {
 		err = k.surplus()
 	}
-	return reply, k.disarm(limit, err)
+	return replies, k.disarm(limit, err)
+}
+
+func (k *Link) send(cmds []Command) error {
+	for _, cmd := range cmds {
+		if err := k.conn.Send(cmd.Name, cmd.Args...); err != nil {
+			return err
+		}
+	}
+	return k.conn.Flush()
 }
 
 // surplus returns an error if there is more to read although every reply that is due was read: then
@@ -128,10 +147,4 @@ func (k *Link) read(limit time.Duration) (any, error) {
 		return c.ReceiveWithTimeout(limit + time.Second)
 	}
 	return k.conn.Receive()
-}
-
-// isReply reports whether err is an error reply, which leaves the connection usable.
-func isReply(err error) bool {
-	var reply redis.Error
-	return errors.As(err, &reply)
 }
