@@ -106,7 +106,7 @@ func (e *env) crowd() error {
 	for i := range listedLocks {
 		id := fmt.Sprintf("host:%d/01ARZ3NDEKTSV4RRFFQ69G5FAV", i+1)
 		_ = conn.Send("SET", fmt.Sprint("lock:", i), id)
-		register := fmt.Sprintf("lock-waiting:host:%d/01ARZ3NDEKTSV4RRFFQ69G5FAV", i/10)
+		register := fmt.Sprintf("lock-waiting:host:%d/01ARZ3NDEKTSV4RRFFQ69G5FAV:0", i/10)
 		_ = conn.Send("HSET", register, i, 1)
 	}
 	_, err = conn.Do("") // its error is that of the Sends, too

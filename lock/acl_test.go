@@ -93,8 +93,8 @@ func TestMissingRight(t *testing.T) {
 		"+llen":           "leave a signal",
 		"+lpush":          "leave a signal",
 		"+exists":         "give a signal back",
-		"+type":           "wait",
-		"+blpop":          "wait", // it is degraded
+		"+type":           "show who waits", // nobody looks
+		"+blpop":          "wait",           // it is degraded
 		"+hset":           "show who waits",
 	}
 	minimal, more := aclDocumented(t)

@@ -79,7 +79,7 @@ func aclGivesBack(a *aclCase) error {
 	release := a.held()
 	w := a.waits()
 	defer w.close()
-	w.cancel() // the blocking read, which has just begun, goes on for most of a second
+	w.cancel() // the blocking read, which has just begun, goes on until the next look
 	if r := await(a, "Lock", w.done); !errors.Is(r.err, context.Canceled) {
 		return fmt.Errorf("Lock: %w", r.err)
 	}

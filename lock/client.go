@@ -24,12 +24,11 @@ import (
 // operators and for cleaning up; [Client.Check] looks whether the Redis is fit for locks, and
 // [Client.Stats] tells what the client does.
 //
-// It costs Redis one connection for calls, one for renewals once a lease is renewed, and one for
-// each 64 names that somebody waits for. They are its own: a pool given to [New] is asked only how
+// It costs Redis one connection for calls, one for renewals once a lease is renewed, and for waiting
+// one for each 64 names and one more. They are its own: a pool given to [New] is asked only how
 // to dial. Close it at the end.
 type Client struct {
 	store    *store
-	waits    *waitStore
 	hub      *signal.Hub
 	leases   *renewal.Set
 	janitor  *janitor
@@ -101,9 +100,8 @@ func open(dialer redisconn.Dialer, o *Options) (*Client, error) {
 
 		maxWaiters: o.maxWaiters(),
 	}
-	c.waits = newWaitStore(c.store)
 	c.janitor = newJanitor(c.store)
-	c.hub = signal.New(c.waits, &signal.Options{
+	c.hub = signal.New(waitStore{c.store}, &signal.Options{
 		Reconnecting: c.reconnecting,
 		Degraded:     func(err error) { tell(c.hooks.Degraded, DegradedInfo{err}) },
 	})

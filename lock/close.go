@@ -73,7 +73,6 @@ func (c *Client) close() {
 	waitUntil(end, c.releases.close())
 	c.janitor.close(end)
 	c.hub.Close(time.Until(end))
-	c.waits.hangup()
 	c.store.close(time.Until(end))
 }
 

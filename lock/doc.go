@@ -37,8 +37,8 @@
 //     that the user chose it is left to expire.
 //  5. [Lease.Unlock] works with a dead context, repeatedly, and when Redis is out of memory, and
 //     tells apart: released, was not held any more, not known.
-//  6. A client costs Redis one connection for calls, one for renewals and one for each 64 names
-//     waited for. A held lease costs no goroutine.
+//  6. A client costs Redis one connection for calls, one for renewals, one for each 64 names waited
+//     for and one more for waiting. A held lease costs no goroutine.
 //  7. Nothing that is not a lock is changed, whatever its key is called.
 //
 // # What it does not promise

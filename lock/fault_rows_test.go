@@ -134,12 +134,12 @@ func faultUnblock(t *testing.T, s *redistest.Server, how string) int64 {
 }
 
 // Rows 26 and 27: ten thousand waiters in one client (fewer under the race detector, which allows for
-// 8128 goroutines). They cost two connections and one for each 64
-// names, renewals of the same client are on time meanwhile, all who leave leave, and all who stay get
+// 8128 goroutines). They cost two connections, one for each 64 names and
+// one more, renewals of the same client are on time meanwhile, all who leave leave, and all who stay get
 // the lock.
 func TestFaultManyWaiters(t *testing.T) {
 	t.Parallel()
-	const names, most = 100, 2 + 2
+	const names, most = 100, 2 + 2 + 1
 	each := faultCrowd / names
 	s := faultServer(t)
 	holder := faultMet(t, s.URL(), nil)

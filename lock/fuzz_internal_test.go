@@ -89,7 +89,7 @@ func fuzzSpace(prefix string) keyspace { return (&Options{Prefix: prefix}).keysp
 // fuzzKeys returns keys of all kinds. The name is the label in the last one, and nothing in the inbox's.
 func fuzzKeys(k keyspace, name string) []string {
 	s := &store{keyspace: k, label: name, client: "01ARZ3NDEKTSV4RRFFQ69G5FAV"}
-	return []string{k.lock(name), k.signal(name), k.fence(name), s.inbox(0), s.waiting()}
+	return []string{k.lock(name), k.signal(name), k.fence(name), s.inbox(0), s.waiting(0)}
 }
 
 const inboxKey = 3
@@ -107,9 +107,11 @@ func FuzzRegisterKey(f *testing.F) {
 			return
 		}
 		s := &store{keyspace: k, label: label, client: "01ARZ3NDEKTSV4RRFFQ69G5FAV"}
-		gotLabel, client, ok := k.registerOf(s.waiting())
-		if gotLabel != label || client != s.client || !ok {
-			t.Errorf("%q: label %q, client %q, %v", s.waiting(), gotLabel, client, ok)
+		for _, key := range []string{s.waiting(0), s.waiting(12), strings.TrimSuffix(s.waiting(0), ":0")} {
+			gotLabel, client, ok := k.registerOf(key)
+			if gotLabel != label || client != s.client || !ok {
+				t.Errorf("%q: label %q, client %q, %v", key, gotLabel, client, ok)
+			}
 		}
 	})
 }

@@ -84,6 +84,7 @@ var parrotReplies = map[string]any{
 	"acquire":   []byte("1700000000000000"), "release": int64(1), "repair": int64(1),
 	"extend": []any{int64(1), int64(30_000)},
 	"owner":  []any{[]byte(parrotID), int64(1000)},
+	"take":   []any{},
 	"reset":  []any{int64(1), []byte(parrotID), int64(1000)},
 }
 

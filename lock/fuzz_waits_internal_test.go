@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -29,9 +30,8 @@ func FuzzWaitReplies(f *testing.F) {
 // checkWaiting has each exchange of a connection for waiting answered with this reply.
 func checkWaiting(t *testing.T, reply any) {
 	t.Helper()
-	c := fuzzClient(t, "look", reply)
-	link := fuzzConnect(t, c)
-	left, err := link.Look(signal.Look{Names: []string{"job", "job2"}, Waiters: []int{1, 1}})
+	store := waitStore{fuzzClient(t, "look", reply).store}
+	left, err := store.Look(t.Context(), 0, signal.Look{Names: []string{"job", "job2"}, Waiters: []int{1, 1}})
 	if _, good := fuzzLooked(reply); good != (err == nil) && !fuzzRepeated(reply) {
 		t.Errorf("look: the reply %s is taken for %v, %v", fuzzShow(reply), left, err)
 	}
@@ -41,10 +41,11 @@ func checkWaiting(t *testing.T, reply any) {
 		}
 	}
 	want, good := fuzzRead(reply, "job", "other")
-	name, err := fuzzConnect(t, fuzzClient(t, "BLPOP", reply)).Block([]string{"job", "other"}, time.Second)
-	if good != (err == nil) || good && name != want {
-		t.Errorf("block: the reply %s is taken for %q, %v", fuzzShow(reply), name, err)
+	names, err := fuzzConnect(t, fuzzClient(t, "BLPOP", reply)).Block([]string{"job", "other"}, time.Second)
+	if good != (err == nil) || good && strings.Join(names, "|") != want {
+		t.Errorf("block: the reply %s is taken for %q, %v", fuzzShow(reply), names, err)
 	}
+	checkTaken(t, reply)
 	want, good = fuzzRead(reply, "job")
 	signalled, err := fuzzConnect(t, fuzzClient(t, "BLPOP", reply)).Probe("job")
 	if good != (err == nil) || good && signalled != (want == "job") {
@@ -52,9 +53,23 @@ func checkWaiting(t *testing.T, reply any) {
 	}
 }
 
+// checkTaken has the take script answered with this reply.
+func checkTaken(t *testing.T, reply any) {
+	t.Helper()
+	names, err := fuzzConnect(t, fuzzClient(t, "take", reply)).Block([]string{"job", "other"}, time.Second)
+	for _, name := range names {
+		if name != "job" && name != "other" {
+			t.Errorf("take: the reply %s is taken for %q", fuzzShow(reply), names)
+		}
+	}
+	if err != nil && !errors.Is(err, errReply) {
+		t.Errorf("take: the reply %s is %v", fuzzShow(reply), err)
+	}
+}
+
 func fuzzConnect(t *testing.T, c *Client) signal.Conn {
 	t.Helper()
-	link, err := c.waits.Connect(0)
+	link, err := waitStore{c.store}.Dialer(0).Dial()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,12 +116,23 @@ func (c *Client) waiters(ctx context.Context) (map[string][]WaitInfo, error) {
 			}
 		}
 	}
-	for _, infos := range all {
-		slices.SortFunc(infos, func(a, b WaitInfo) int {
-			return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Client, b.Client))
-		})
+	for name, infos := range all {
+		all[name] = oncePerClient(infos)
 	}
 	return all, nil
+}
+
+// oncePerClient sorts the entries and leaves one for each client. A client has a register for each of
+// its wait connections. A name that moved from one to another is in both for a while, and the highest
+// count is taken.
+func oncePerClient(infos []WaitInfo) []WaitInfo {
+	slices.SortFunc(infos, func(a, b WaitInfo) int {
+		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Client, b.Client),
+			cmp.Compare(b.Count, a.Count))
+	})
+	return slices.CompactFunc(infos, func(a, b WaitInfo) bool {
+		return a.Label == b.Label && a.Client == b.Client
+	})
 }
 
 // addWaiters adds what the registers with these keys say.

@@ -166,6 +166,12 @@ func TestListOddRegisters(t *testing.T) {
 	register("z/4", "held", " 1")
 	register("z/5", "held", "+1", "also held", "99999999999999999999")
 	register("z/6", "held", "2147483648")
+	register("n/CLIENT5:0", "held", 2) // by connection
+	register("n/CLIENT5:17", "held", 4, "also held", 1)
+	register("n/CLIENT6:0", "held", 1)
+	register("n/CLIENT7:", "held", 1)
+	register("n/CLIENT7:x", "held", 1)
+	register("n/CLIENT7:1:2", "held", 1)
 	register("no slash", "held", 1)
 	register("/nobody", "held", 1)
 	register("no client/", "held", 1)
@@ -179,8 +185,14 @@ func TestListOddRegisters(t *testing.T) {
 	s.Do(t, "HSET", "p[1]:lock-waitings:a/client", "held", 1)
 
 	want := map[string][]lock.WaitInfo{
-		"held":      {{"a", "CLIENT4", 1<<31 - 1}, {"b/c/d:9", "CLIENT2", 2}, {"b/c/d:9", "CLIENT3", 3}},
-		"also held": {{"b/c/d:9", "CLIENT2", 1}},
+		"held": {
+			{"a", "CLIENT4", 1<<31 - 1},
+			{"b/c/d:9", "CLIENT2", 2},
+			{"b/c/d:9", "CLIENT3", 3},
+			{"n", "CLIENT5", 4},
+			{"n", "CLIENT6", 1},
+		},
+		"also held": {{"b/c/d:9", "CLIENT2", 1}, {"n", "CLIENT5", 1}},
 		"lonely":    nil,
 	}
 	got := map[string][]lock.WaitInfo{}

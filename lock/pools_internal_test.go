@@ -32,15 +32,15 @@ func TestGiveBackOfAPool(t *testing.T) {
 			if c.holder != "" {
 				s.Do(t, "SET", "lock:{p}/a", c.holder)
 			}
-			client.waits.pools.signalled("{p}/", c.signal)
-			if err := client.waits.GiveBack("{p}/"); err != nil {
+			client.store.pools.signalled("{p}/", c.signal)
+			if err := (waitStore{client.store}).GiveBack("{p}/"); err != nil {
 				t.Fatal(err)
 			}
 			got, err := redis.Strings(s.Do(t, "LRANGE", "lock-signal:{p}/", 0, -1), nil)
 			if err != nil || !slices.Equal(got, c.want) {
 				t.Errorf("the signals are %q, %v; want %q", got, err, c.want)
 			}
-			if free := client.waits.pools.take("{p}/"); free != "" {
+			if free := client.store.pools.take("{p}/"); free != "" {
 				t.Errorf("it remembers that %s is free", free)
 			}
 		})

@@ -305,7 +305,7 @@ func (s *store) inbox(k int) string {
 	return fmt.Sprintf("%slock-inbox:%s:%d", s.prefix, s.client, k)
 }
 
-// waiting is the key of the hash that says for what this client waits.
-func (s *store) waiting() string {
-	return s.prefix + "lock-waiting:" + s.label + "/" + s.client
+// waiting is the key of the hash that says what is waited for on wait connection k of this client.
+func (s *store) waiting(k int) string {
+	return fmt.Sprintf("%slock-waiting:%s/%s:%d", s.prefix, s.label, s.client, k)
 }

@@ -110,8 +110,9 @@ func fitsScan(_ []any, reply any) bool {
 	return err == nil
 }
 
-// registerOf returns whose register a key is: label and client. Labels can have slashes, the ids of
-// clients have none. What no client of holdfast would call itself is somebody else's key.
+// registerOf returns whose register a key is: label and client. Behind them, after a colon, stands the
+// number of a wait connection, which clients of earlier versions leave out. Labels can have slashes,
+// the ids of clients have none. What no client of holdfast would call itself is somebody else's key.
 func (k keyspace) registerOf(key string) (label, client string, ok bool) {
 	owner := strings.TrimPrefix(key, k.prefix+"lock-waiting:")
 	slash := strings.LastIndexByte(owner, '/')
@@ -119,6 +120,10 @@ func (k keyspace) registerOf(key string) (label, client string, ok bool) {
 		return "", "", false
 	}
 	label, client = owner[:slash], owner[slash+1:]
+	client, number, numbered := strings.Cut(client, ":")
+	if _, err := strconv.ParseUint(number, 10, 63); numbered && err != nil {
+		return "", "", false
+	}
 	return label, client, checkLabel(label) == nil && checkLabel(client) == nil
 }
 

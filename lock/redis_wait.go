@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -24,58 +23,33 @@ const (
 )
 
 // waitStore is the store as signal.Hub sees it.
-type waitStore struct {
+type waitStore struct{ *store }
+
+// Dialer returns what dials wait connection k.
+func (s waitStore) Dialer(k int) signal.Dialer {
+	return &waitDialer{store: s.store, port: s.source.NewPort(), inbox: s.inbox(k)}
+}
+
+// waitDialer owns the port of one wait connection, so that dials that hang do not pile up, and end
+// with it.
+type waitDialer struct {
 	*store
-
-	mu    sync.Mutex // guards the field below
-	ports map[int]*redisconn.Port
+	port  *redisconn.Port
+	inbox string
 }
 
-func newWaitStore(s *store) *waitStore {
-	return &waitStore{store: s, ports: make(map[int]*redisconn.Port)}
-}
-
-// port returns what dials for connection k: always the same, so that dials that hang do not pile
-// up.
-func (s *waitStore) port(k int) *redisconn.Port {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ports[k] == nil {
-		s.ports[k] = s.source.NewPort()
-	}
-	return s.ports[k]
-}
-
-// forget drops the port of connection k, on which no dial is under way.
-func (s *waitStore) forget(k int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.ports, k)
-}
-
-// hangup gives up all dials under way; no Connect is.
-func (s *waitStore) hangup() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, port := range s.ports {
-		port.Hangup()
-	}
-}
-
-// Connect dials a wait connection.
-func (s *waitStore) Connect(k int) (signal.Conn, error) {
-	link, err := s.port(k).Dial(operationLimit)
-	if !errors.Is(err, redisconn.ErrTimeout) {
-		s.forget(k)
-	}
+func (d *waitDialer) Dial() (signal.Conn, error) {
+	link, err := d.port.Dial(operationLimit)
 	if err != nil {
 		return nil, &redisconn.Error{Err: err}
 	}
-	return &waitConn{store: s.store, link: link, inbox: s.inbox(k)}, nil
+	return &waitConn{store: d.store, link: link, inbox: d.inbox}, nil
 }
 
+func (d *waitDialer) Hangup() { d.port.Hangup() }
+
 // Wake pushes to the connection's inbox. It does not wait for the reply.
-func (s *waitStore) Wake(k int) {
+func (s waitStore) Wake(k int) {
 	call := s.wake(k, false)
 	call.Answered = func() {
 		if noScript(call.Replies[0]) {
@@ -85,7 +59,7 @@ func (s *waitStore) Wake(k int) {
 	s.calls.Go(call)
 }
 
-func (s *waitStore) wake(k int, text bool) *redisconn.Call {
+func (s waitStore) wake(k int, text bool) *redisconn.Call {
 	return redisconn.NewCall(limitFromNow(), script(text, &scripts.Look, []string{s.inbox(k)}, wakeArgs...))
 }
 
@@ -94,7 +68,7 @@ var wakeArgs = []any{"wake", inboxTTL}
 
 // GiveBack puts a signal back. One of a pool that does not say which member was released is always put
 // back: there is no lock to look at.
-func (s *waitStore) GiveBack(name string) error {
+func (s waitStore) GiveBack(name string) error {
 	ref := lockRef{name: name}
 	free := s.pools.take(name)
 	if free != "" {
@@ -108,10 +82,10 @@ func (s *waitStore) GiveBack(name string) error {
 }
 
 // Group returns the same for all names: one Redis serves them.
-func (s *waitStore) Group(string) string { return "" }
+func (s waitStore) Group(string) string { return "" }
 
 // Judge says what an error means for waiting.
-func (s *waitStore) Judge(err error) signal.Verdict {
+func (s waitStore) Judge(err error) signal.Verdict {
 	switch {
 	case errors.Is(err, errNoBlock):
 		return signal.NoBlock
@@ -124,21 +98,14 @@ func (s *waitStore) Judge(err error) signal.Verdict {
 // errNoBlock marks the refusal of BLPOP itself.
 var errNoBlock = errors.New("blocking reads are refused")
 
-// waitConn is one wait connection. It always blocks on its inbox as well, as the first key.
-type waitConn struct {
-	*store
-	link  *redisconn.Link
-	inbox string
-}
-
-// Look asks for the PTTLs of the names' locks, and keeps the register of who waits fresh.
-func (c *waitConn) Look(l signal.Look) ([]time.Duration, error) {
+// Look asks for the PTTLs of the names' locks, and writes the register of who waits there.
+func (s waitStore) Look(ctx context.Context, k int, l signal.Look) ([]time.Duration, error) {
 	keys := make([]string, 0, len(l.Names)+1)
 	for _, name := range l.Names {
-		keys = append(keys, c.lock(name))
+		keys = append(keys, s.lock(name))
 	}
-	keys = append(keys, c.waiting())
-	reply, err := c.look(&scripts.Look, keys, registerArgs(l))
+	keys = append(keys, s.waiting(k))
+	reply, _, err := s.eval(ctx, limitFromNow(), &scripts.Look, keys, registerArgs(l)...)
 	if err != nil {
 		return nil, err
 	}
@@ -154,32 +121,16 @@ func (c *waitConn) Look(l signal.Look) ([]time.Duration, error) {
 		}
 		left[i] = remaining(pttl)
 	}
-	return left, c.lookAny(l.Names, left)
-}
-
-// look runs a script that looks.
-func (c *waitConn) look(sc *scripts.Script, keys []string, args []any) (any, error) {
-	reply, err := c.link.Do(operationLimit, script(false, sc, keys, args...))
-	if err != nil && redisconn.Classify(err) == redisconn.NoScript {
-		return c.link.Do(operationLimit, script(true, sc, keys, args...))
-	}
-	return reply, err
+	return left, s.lookAny(ctx, l.Names, left)
 }
 
 func registerArgs(l signal.Look) []any {
 	if l.Waiters == nil {
-		return []any{"0", "0"}
+		return []any{"0"}
 	}
-	anew := "0"
-	if l.Anew {
-		anew = "1"
-	}
-	args := []any{registerTTL, anew}
+	args := []any{registerTTL}
 	for i, name := range l.Names {
 		args = append(args, name, l.Waiters[i])
-	}
-	for _, name := range l.Gone {
-		args = append(args, name, 0)
 	}
 	return args
 }
@@ -197,25 +148,56 @@ func remaining(pttl int64) time.Duration {
 	return signal.Foreign
 }
 
-// Block reads from the names' signals and the inbox.
-func (c *waitConn) Block(names []string, d time.Duration) (string, error) {
-	args := make([]any, 0, len(names)+2)
-	args = append(args, c.inbox)
-	for _, name := range names {
-		args = append(args, c.signal(name))
-	}
-	seconds := strconv.FormatFloat(d.Seconds(), 'f', 3, 64)
-	return c.pop(d+blockGrace, append(args, seconds))
+// waitConn is one wait connection. It always blocks on its inbox as well, as the first key.
+type waitConn struct {
+	*store
+	link  *redisconn.Link
+	inbox string
+	text  bool // Redis does not know the take script: send its text next time
 }
 
-// pop runs BLPOP and returns whose signal it read: "" for none, or the inbox's.
-func (c *waitConn) pop(limit time.Duration, args []any) (string, error) {
-	reply, err := c.link.Do(limit, redisconn.Command{Name: "BLPOP", Args: args, Fits: fitsPop})
-	if redisconn.BlockingRefused(err) {
+// Block reads from the names' signals and the inbox. BLPOP reads one signal. The take script goes out
+// with it, and runs when BLPOP has ended: it reads the others that came with that one.
+func (c *waitConn) Block(names []string, d time.Duration) ([]string, error) {
+	signals := make([]string, len(names))
+	args := append(make([]any, 0, len(names)+2), c.inbox)
+	for i, name := range names {
+		signals[i] = c.signal(name)
+		args = append(args, signals[i])
+	}
+	args = append(args, strconv.FormatFloat(d.Seconds(), 'f', 3, 64))
+	cmds := []redisconn.Command{{Name: "BLPOP", Args: args, Fits: fitsPop}}
+	if len(names) > 1 {
+		cmds = append(cmds, script(c.text, &scripts.Take, signals))
+	}
+	replies, err := c.link.DoAll(d+blockGrace, cmds...)
+	if len(replies) == 0 {
+		return nil, err
+	}
+	var signalled []string
+	name, refused := c.popped(replies[0])
+	if name != "" {
+		signalled = append(signalled, name)
+	}
+	if len(replies) > 1 {
+		signalled = append(signalled, c.taken(replies[1], names)...)
+	}
+	if err == nil {
+		err = refused
+	}
+	return signalled, err
+}
+
+// popped returns whose signal BLPOP read: "" for none, or the inbox's.
+func (c *waitConn) popped(reply any) (string, error) {
+	if err, ok := reply.(redis.Error); ok && redisconn.BlockingRefused(err) {
 		return "", errors.Join(errNoBlock, err)
 	}
-	if err != nil || reply == nil {
+	if err, ok := reply.(redis.Error); ok {
 		return "", err
+	}
+	if reply == nil {
+		return "", nil
 	}
 	popped, err := redis.Strings(reply, nil)
 	if err != nil || len(popped) != 2 {
@@ -243,16 +225,38 @@ func fitsPop(args []any, reply any) bool {
 	return ok && ok2 && slices.Contains(args[:len(args)-1], any(string(key)))
 }
 
-// Probe looks at one name and reads its signal if one is there. The inbox is filled before, and
-// stands behind the signal, so that the read does not block.
+// taken returns whose signals the take script read. If it failed there are none: BLPOP will read them,
+// one after the other.
+func (c *waitConn) taken(reply any, names []string) (signalled []string) {
+	c.text = noScript(reply)
+	places, _ := redis.Ints(reply, nil)
+	for _, place := range places {
+		if place >= 1 && place <= len(names) {
+			signalled = append(signalled, names[place-1])
+		}
+	}
+	return signalled
+}
+
+// Probe reads one name's signal if one is there. The inbox is filled before, and stands behind the
+// signal, so that the read does not block.
 func (c *waitConn) Probe(name string) (signalled bool, err error) {
-	if _, err := c.look(&scripts.Look, []string{c.lock(name), c.waiting()}, []any{"0", "0"}); err != nil {
+	for _, text := range []bool{false, true} {
+		_, err = c.link.Do(operationLimit, script(text, &scripts.Look, []string{c.inbox}, wakeArgs...))
+		if err == nil || redisconn.Classify(err) != redisconn.NoScript {
+			break
+		}
+	}
+	if err != nil {
 		return false, err
 	}
-	if _, err := c.look(&scripts.Look, []string{c.inbox}, wakeArgs); err != nil {
+	replies, err := c.link.DoAll(operationLimit, redisconn.Command{
+		Name: "BLPOP", Args: []any{c.signal(name), c.inbox, "1"}, Fits: fitsPop,
+	})
+	if err != nil {
 		return false, err
 	}
-	read, err := c.pop(operationLimit, []any{c.signal(name), c.inbox, "1"})
+	read, err := c.popped(replies[0])
 	return read == name, err
 }
 

@@ -94,7 +94,7 @@ func TestCloseAtAnyTime(t *testing.T) {
 }
 
 func TestCloseCutsOffWhatHangs(t *testing.T) {
-	for _, op := range []string{"look", "block", "probe"} {
+	for _, op := range []string{"block", "probe"} {
 		bubbleRun(t, op, func(t *testing.T) {
 			s := newStore()
 			h := start(t, s, nil)
@@ -109,6 +109,7 @@ func TestCloseCutsOffWhatHangs(t *testing.T) {
 				}
 				return nil
 			})
+			all = append(all, joinAll(t, s, h, []string{"more"})...) // a new turn
 			time.Sleep(2 * time.Second)
 			leaveAll(all)
 			begin := time.Now()
@@ -116,6 +117,21 @@ func TestCloseCutsOffWhatHangs(t *testing.T) {
 			between(t, "Close", time.Since(begin), 700*ms, 720*ms)
 		})
 	}
+}
+
+// A look that hangs does not keep Close waiting.
+func TestCloseDuringALook(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStore()
+		s.failing(fails(errHang, "look"))
+		h := start(t, s, nil)
+		all := joinAll(t, s, h, names("n", 70))
+		time.Sleep(500 * ms)
+		leaveAll(all)
+		begin := time.Now()
+		h.Close(time.Second)
+		between(t, "Close", time.Since(begin), 0, s.rtt)
+	})
 }
 
 func TestSignalsAreGivenBackAtClose(t *testing.T) {

@@ -8,47 +8,46 @@ import (
 const (
 	// roomPerConn is how many names share a connection.
 	roomPerConn = 64
-	// lookEvery is the time from one look at all names to the next. Redis ends a blocking read up
-	// to 100 ms late, and no second may pass without a look.
-	lookEvery = 900 * time.Millisecond
-	// leastBlock is the shortest blocking read that is asked for.
-	leastBlock = 100 * time.Millisecond
-	// idleFor is how long a connection without names stays open.
-	idleFor = 5 * time.Second
-	// surplusFor is how long a connection must have been one too many before it hands over.
-	surplusFor = 2 * time.Second
+	// blockFor is how long a blocking read lasts if nothing ends it. The store serves those who
+	// block in the order in which they began. A read that ends and begins anew stands at the end of
+	// that line, behind the waiters of other programs: so reads are long.
+	blockFor = 30 * time.Second
+	// idleFor is how long a connection that does not read stays open. A read without waiters goes
+	// on until the next look, so that the connection is closed within 5 s.
+	idleFor = 4 * time.Second
 )
 
-// A conn is one wait connection and the goroutine that uses it. It goes from turn to turn: take
-// the set of names, look at them if that is due, block until a signal, a call or the next look.
+// A conn is one wait connection and its two goroutines. One reads: it goes from turn to turn, takes
+// the set of names and blocks until a signal, a call or the end of its time. The other one looks,
+// by way of the store, since a connection that blocks cannot.
 type conn struct {
 	hub    *Hub
 	number int
 	group  string
+	dialer Dialer        // the reading goroutine's own
 	kick   chan struct{} // one slot: something changed while it was not blocked
+	fresh  chan struct{} // one slot: it was made anew, so look at its names
+	done   chan struct{} // closed by the reading goroutine at its end; ends the looking one
 
-	// The goroutine's own.
-	nextLook time.Time // when all names are looked at again; zero: now
-	lastWake time.Time // when heads were last told to ask because it was broken
-	reading  bool      // a blocking read began, and what became of it is not known
+	reading bool // the reading goroutine's own: a read began, and what became of it is not known
 
 	// Guarded by hub.mu.
-	register *register         // shared with the group
 	names    map[string]*entry // registered here
-	leaving  []*entry          // handed to another connection, and read here until that serves them
-	added    []string          // names to look at in the next turn
 	turn     []string          // names of the blocking read; kept when it broke, until drop
 	blocked  bool              // from taking the names until the blocking read has returned
-	called   bool              // it was called back in this turn
+	called   time.Time         // when it was called back in this turn; zero: it was not
+	young    bool              // newcomers of the group gather here
 	retiring bool              // takes no new names
-	surplus  time.Time         // since when it has been one too many; zero: it is not
 	link     Conn              // nil: not connected. Set under the mutex so that Close can cut it
 }
 
-// run is the connection's goroutine. It ends when the hub is stopped or the connection is not
-// needed any more; Hub.Close waits for it.
+// run is the goroutine that reads. It ends when the hub is stopped or the connection is not needed
+// any more; Hub.Close waits for it.
 func (c *conn) run() {
 	defer c.hub.exit()
+	defer close(c.done)
+	c.dialer = c.hub.store.Dialer(c.number)
+	defer c.dialer.Hangup()
 	defer c.drop()
 	for c.needed() {
 		if err := c.oneTurn(); err != nil {
@@ -83,8 +82,7 @@ func (c *conn) state(idle bool) (names, goOn bool) {
 	h := c.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c.servedLocked()
-	names = len(c.names)+len(c.leaving) > 0
+	names = len(c.names) > 0
 	if h.stopped || !names && (idle || c.retiring) {
 		if i := slices.Index(h.conns, c); i >= 0 {
 			h.conns = slices.Delete(h.conns, i, i+1)
@@ -94,147 +92,77 @@ func (c *conn) state(idle bool) (names, goOn bool) {
 	return names, true
 }
 
-// servedLocked lets go of the names that were handed over and that their new connection serves.
-func (c *conn) servedLocked() {
-	c.leaving = slices.DeleteFunc(c.leaving, func(e *entry) bool {
-		return e.served || c.hub.entries[e.name] != e
-	})
-}
-
 // oneTurn does one turn.
-func (c *conn) oneTurn() (err error) {
+func (c *conn) oneTurn() error {
 	if err := c.connect(); err != nil {
 		return err
 	}
-	names, look := c.collect()
-	defer func() { c.unblock(err == nil) }()
-	if err := c.look(look); err != nil {
-		return err
-	}
-	name, err := c.block(names)
-	if err != nil {
-		return err
-	}
-	if name != "" {
-		c.hub.deliver(name)
-	}
-	return nil
+	signalled, err := c.block(c.collect())
+	c.hub.deliver(signalled...)
+	c.unblock(err == nil)
+	return err
 }
 
+// connect makes the connection if it is not there. Its names are looked at then: what became of
+// them while nobody read their signals is not known.
 func (c *conn) connect() error {
 	if c.link != nil {
 		return nil
 	}
-	link, err := c.hub.store.Connect(c.number)
+	link, err := c.dialer.Dial()
 	if err != nil {
 		return err
 	}
 	c.hub.mu.Lock()
 	c.link = link
 	c.hub.mu.Unlock()
-	c.nextLook = time.Time{}
+	select {
+	case c.fresh <- struct{}{}:
+	default:
+	}
 	return nil
 }
 
-// collect takes the names for a turn, and what is to be looked at: all of them if the time has
-// come, else those that are new. From here on a new name calls the connection back; a call that
-// comes before the blocking read begins is kept by the store. A stopped hub has no names: nobody
-// would call the connection back.
-func (c *conn) collect() (names []string, look Look) {
-	full := time.Until(c.nextLook) < leastBlock
+// collect takes the names for a turn. From here on a new name calls the connection back; a call
+// that comes before the blocking read begins is kept by the store. A stopped hub has no names:
+// nobody would call the connection back.
+func (c *conn) collect() (names []string) {
 	h := c.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.stopped {
-		return nil, Look{}
+		return nil
 	}
-	c.servedLocked()
+	h.settleLocked(c, time.Now())
 	for name, e := range c.names {
 		if e.quiet() {
 			names = append(names, name)
 		}
 	}
-	if full {
-		look = c.lookLocked()
-	} else {
-		slices.Sort(c.added)
-		look.Names = slices.DeleteFunc(slices.Compact(c.added), func(name string) bool {
-			return c.names[name] == nil
-		})
-	}
-	for _, e := range c.leaving {
-		names = append(names, e.name)
-	}
-	c.added, c.turn = nil, names
-	c.blocked, c.called = len(names) > 0, false
-	return names, look
+	c.turn = names
+	c.blocked, c.called = len(names) > 0, time.Time{}
+	return names
 }
 
-// lookLocked returns a look at all names. The first one of a connection leaves the register of who
-// waits alone: most waits are over before the second, and would stay there for longer than they took.
-func (c *conn) lookLocked() Look {
-	look := Look{full: true}
-	var waiters []int
-	for name, e := range c.names {
-		look.Names = append(look.Names, name)
-		waiters = append(waiters, e.queue.Len())
-	}
-	if len(look.Names) > 0 && !c.nextLook.IsZero() {
-		look.Waiters = waiters
-		c.register.enterLocked(&look)
-	}
-	return look
-}
-
-// look looks at the names and hands the results to the entries.
-func (c *conn) look(l Look) error {
-	if len(l.Names) == 0 {
-		return nil
-	}
-	asked := time.Now()
-	left, err := c.link.Look(l)
-	now := time.Now()
-	c.hub.mu.Lock()
-	defer c.hub.mu.Unlock()
-	if err != nil {
-		c.register.failedLocked(l, c.hub.entries)
-		c.nextLook = time.Time{}
-		return err
-	}
-	for i, name := range l.Names {
-		if e := c.names[name]; e != nil && i < len(left) {
-			e.served = true
-			e.learnLocked(left[i], asked, now)
-		}
-	}
-	if l.full {
-		c.nextLook = asked.Add(lookEvery)
-	}
-	return nil
-}
-
-// block waits for a signal until the next look is due.
-func (c *conn) block(names []string) (string, error) {
-	d := max(time.Until(c.nextLook), leastBlock)
+// block waits for signals.
+func (c *conn) block(names []string) (signalled []string, err error) {
 	if len(names) == 0 || c.degraded() {
-		c.doze(d)
-		return "", nil
+		c.doze(blockFor)
+		return nil, nil
 	}
 	c.reading = true
-	name, err := c.link.Block(names, d)
-	if err == nil {
-		c.reading = false
-		return name, nil
+	signalled, err = c.link.Block(names, blockFor)
+	if err != nil {
+		switch c.hub.store.Judge(err) {
+		case Passes:
+			return signalled, err
+		case NoBlock:
+			c.degrade(err)
+			err = nil
+		}
 	}
-	switch c.hub.store.Judge(err) {
-	case Passes:
-		return "", err
-	case NoBlock:
-		c.degrade(err)
-		err = nil
-	}
-	c.reading = false // it was refused
-	return "", err
+	c.reading = false // it has ended, or was refused
+	return signalled, err
 }
 
 // doze is what stands in for a blocking read where there is none, or nothing to read.
@@ -254,28 +182,24 @@ func (c *conn) degraded() bool {
 	return c.hub.degraded
 }
 
-// unblock ends the turn, and hands the names over if fewer connections would do.
+// unblock ends the turn.
 func (c *conn) unblock(clean bool) {
-	now := time.Now()
-	h := c.hub
-	h.mu.Lock()
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
 	c.blocked = false
 	if clean {
 		c.turn = nil
 	}
-	calls := h.handOverLocked(c, now)
-	h.mu.Unlock()
-	for _, other := range calls {
-		h.call(other)
-	}
 }
 
-// callLocked lets the connection look at its set of names again. It returns true if the caller is
-// to call it back through the store, once the mutex is free.
+// callLocked lets the connection take its set of names anew. It returns true if the caller is to
+// call it back through the store, once the mutex is free.
 func (c *conn) callLocked() bool {
 	if c.blocked && !c.hub.degraded {
-		first := !c.called
-		c.called = true
+		first := c.called.IsZero()
+		if first {
+			c.called = time.Now()
+		}
 		return first
 	}
 	select {
@@ -283,4 +207,10 @@ func (c *conn) callLocked() bool {
 	default:
 	}
 	return false
+}
+
+// readsLocked reports whether a blocking read under way has the name. Every signal since that began
+// ends it.
+func (c *conn) readsLocked(name string) bool {
+	return c.blocked && slices.Contains(c.turn, name)
 }

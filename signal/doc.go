@@ -16,20 +16,28 @@
 //
 // The waiters of one name stand in a queue, and only the first, the head, is told to ask. Up to 64
 // names share one connection that blocks in the store on all their signals and on an inbox of its
-// own, through which the hub calls it back when the set of names has changed.
+// own, through which the hub calls it back when the set of names has changed. Looks go another way,
+// so that a read under way need not end for them.
 //
 // # Guarantees
 //
 //  1. A head is told to ask after every signal for its name, however it coincides with an ask under
 //     way: a signal sets a flag that is cleared only before an ask begins, never after.
 //  2. A head is told to ask 1 ms after the expiry that it, or a look of its connection, last saw.
-//  3. A connection looks at all its names once a second, and at once when it was broken or a name is
-//     new to it. A head whose name a look finds free is told to ask. While a connection cannot be
-//     made, its heads are told to ask once a second all the same.
+//  3. All names are looked at once a second, whatever becomes of their connections, and at once when
+//     their connection was made anew. A head whose name a look finds free is told to ask. While looks
+//     fail, the heads are told to ask as often.
 //  4. A new head is told to ask once, since what its forerunner heard may have been the last signal.
 //  5. A signal that was read and that no ask answered for goes to the next waiter of the name, or
 //     back to the store.
 //  6. An error that concerns one name is not told to the waiters of another.
+//  7. A read ends only for a signal, for a change of its names, or after 30 s: a store that serves
+//     those who block in the order in which they began keeps the hub's place. A name that has waited
+//     undisturbed for a second does not share its connection with newcomers if another one may be
+//     had.
+//  8. Signals that come together are taken together, however many names they are for.
+//  9. A hub has at most one connection for each 64 names of a group and one more, counted over the
+//     last 5 s. It sends at most 3 commands per second and connection while nothing happens.
 //
 // # What it does not promise
 //

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-
-	"github.com/holdfast-go/holdfast/signal"
 )
 
 // A fakeConn is one connection of a store.
@@ -41,40 +39,9 @@ func (c *fakeConn) begin(op string, names ...string) error {
 	return errors.Join(err, c.travel())
 }
 
-func (c *fakeConn) Look(l signal.Look) ([]time.Duration, error) {
-	if err := c.begin("look", l.Names...); err != nil {
-		return nil, err
-	}
-	left := make([]time.Duration, len(l.Names))
-	for i, name := range l.Names {
-		left[i] = c.left(name)
-	}
-	c.enter(l)
-	return left, c.travel()
-}
-
-// enter writes the register.
-func (c *fakeConn) enter(l signal.Look) {
-	c.store.mu.Lock()
-	defer c.store.mu.Unlock()
-	c.looks = append(c.looks, l)
-	if l.Waiters == nil {
-		return
-	}
-	if l.Anew {
-		clear(c.hash)
-	}
-	for i, name := range l.Names {
-		c.hash[name] = l.Waiters[i]
-	}
-	for _, name := range l.Gone {
-		c.hash[name] = 0
-	}
-}
-
-func (c *fakeConn) Block(names []string, d time.Duration) (string, error) {
+func (c *fakeConn) Block(names []string, d time.Duration) ([]string, error) {
 	if err := c.begin("block", names...); err != nil {
-		return "", err
+		return nil, err
 	}
 	keys := []string{c.inbox(c.number)}
 	back := make(map[string]string)
@@ -83,20 +50,27 @@ func (c *fakeConn) Block(names []string, d time.Duration) (string, error) {
 		back[signalOf(name)] = name
 	}
 	b := c.redis.begin(keys)
-	name := ""
+	var popped []string
 	select {
 	case key := <-b.popped:
-		name = back[key]
+		popped = append(popped, key)
 	case <-time.After(d):
-		name = back[c.end(b)]
+		popped = append(popped, c.end(b))
 	case <-c.closed:
 		c.end(b)
-		return "", errBroken
+		return nil, errBroken
 	}
-	if name != "" && c.losing() {
+	popped = append(popped, c.takeAll(keys[1:])...)
+	var signalled []string
+	for _, key := range popped {
+		if name := back[key]; name != "" {
+			signalled = append(signalled, name)
+		}
+	}
+	if len(signalled) > 0 && c.losing() {
 		c.Close()
 	}
-	return name, c.travel()
+	return signalled, c.travel()
 }
 
 func (c *fakeConn) Probe(name string) (bool, error) {

@@ -150,6 +150,19 @@ func (r *redis) begin(keys []string) *read {
 	return b
 }
 
+// takeAll takes the elements of all lists that have one.
+func (r *redis) takeAll(keys []string) (taken []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range keys {
+		if r.fullLocked(key) {
+			delete(r.lists, key)
+			taken = append(taken, key)
+		}
+	}
+	return taken
+}
+
 // end ends a read; it returns the key if an element was read all the same.
 func (r *redis) end(b *read) string {
 	r.mu.Lock()

@@ -1,6 +1,7 @@
 package signal_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,12 +34,14 @@ type store struct {
 	open   map[*fakeConn]bool
 	most   int // most connections open at once
 	looks  []signal.Look
-	hash   map[string]int // the register of who waits
-	given  []string       // names given back
-	pushed int            // how many of them were
-	lose   bool           // the next signals that are read get lost with their connections
-	deaf   bool           // wake-ups get lost
-	slow   time.Duration  // what giving back takes beyond the latency
+	hashes map[int]map[string]int // the registers of who waits, by connection
+	wrote  map[int]time.Time      // when they were last written
+	dials  int                    // dials that were not hung up
+	given  []string               // names given back
+	pushed int                    // how many of them were
+	lose   bool                   // the next signals that are read get lost with their connections
+	deaf   bool                   // wake-ups get lost
+	slow   time.Duration          // what giving back takes beyond the latency
 }
 
 func newStore() *store { return newRedis().client("a") }
@@ -53,7 +56,8 @@ func (r *redis) client(name string) *store {
 		fault:  func(string, []string) error { return nil },
 		counts: make(map[string]int),
 		open:   make(map[*fakeConn]bool),
-		hash:   make(map[string]int),
+		hashes: make(map[int]map[string]int),
+		wrote:  make(map[int]time.Time),
 	}
 }
 
@@ -100,12 +104,20 @@ func (s *store) gaveBack() []string {
 	return slices.Clone(s.given)
 }
 
-// register returns who waits as an operator sees it.
+// register returns who waits as an operator sees it: registers expire after 5 s, and the highest
+// count of a name is taken.
 func (s *store) register() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := maps.Clone(s.hash)
-	maps.DeleteFunc(seen, func(_ string, n int) bool { return n == 0 })
+	seen := make(map[string]int)
+	for k, hash := range s.hashes {
+		if time.Since(s.wrote[k]) > 5*time.Second {
+			continue
+		}
+		for name, n := range hash {
+			seen[name] = max(seen[name], n)
+		}
+	}
 	return seen
 }
 
@@ -154,18 +166,77 @@ func (s *store) giveTakes(d time.Duration) {
 
 func (s *store) inbox(k int) string { return fmt.Sprintf("lock-inbox:%s:%d", s.client, k) }
 
-func (s *store) Connect(k int) (signal.Conn, error) {
-	err := s.count("connect")
-	time.Sleep(s.rtt)
+// A fakeDialer makes connection k.
+type fakeDialer struct {
+	*store
+	number int
+}
+
+func (s *store) Dialer(k int) signal.Dialer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dials++
+	return fakeDialer{s, k}
+}
+
+func (d fakeDialer) Dial() (signal.Conn, error) {
+	err := d.count("connect")
+	time.Sleep(d.rtt)
 	if err != nil {
 		return nil, err
 	}
-	c := &fakeConn{store: s, number: k, closed: make(chan struct{})}
+	c := &fakeConn{store: d.store, number: d.number, closed: make(chan struct{})}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open[c] = true
+	d.most = max(d.most, len(d.open))
+	return c, nil
+}
+
+func (d fakeDialer) Hangup() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dials--
+}
+
+func (s *store) Look(ctx context.Context, k int, l signal.Look) ([]time.Duration, error) {
+	err := s.count("look", l.Names...)
+	if errors.Is(err, errHang) {
+		s.travel(ctx, 2*time.Second) // the operation limit
+		return nil, errBroken
+	}
+	if err := errors.Join(err, s.travel(ctx, s.rtt/2)); err != nil {
+		return nil, err
+	}
+	left := make([]time.Duration, len(l.Names))
+	for i, name := range l.Names {
+		left[i] = s.left(name)
+	}
+	s.enter(k, l)
+	return left, s.travel(ctx, s.rtt-s.rtt/2)
+}
+
+func (s *store) travel(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// enter writes the register.
+func (s *store) enter(k int, l signal.Look) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.open[c] = true
-	s.most = max(s.most, len(s.open))
-	return c, nil
+	s.looks = append(s.looks, l)
+	if l.Waiters == nil {
+		return
+	}
+	s.hashes[k], s.wrote[k] = make(map[string]int), time.Now()
+	for i, name := range l.Names {
+		s.hashes[k][name] = l.Waiters[i]
+	}
 }
 
 func (s *store) Wake(k int) {

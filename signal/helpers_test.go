@@ -64,6 +64,11 @@ func start(t *testing.T, s *store, o *signal.Options) *signal.Hub {
 		if open, _ := s.connections(); open != 0 {
 			t.Errorf("%d connections are open after Close", open)
 		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.dials != 0 {
+			t.Errorf("%d dialers were not hung up after Close", s.dials)
+		}
 	})
 	return h
 }

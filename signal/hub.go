@@ -1,6 +1,7 @@
 package signal
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -36,17 +37,20 @@ func (o *Options) degraded(err error) {
 type Hub struct {
 	store   Store
 	options *Options
-	stop    chan struct{} // closed by Stop
-	ended   chan struct{} // closed when the hub is closed and its last goroutine has ended
+	ctx     context.Context // of the looks; ended by Stop
+	cancel  context.CancelFunc
+	stop    <-chan struct{} // closed by Stop: ctx's
+	ended   chan struct{}   // closed when the hub is closed and its last goroutine has ended
 
 	mu      sync.Mutex // guards the fields below, and those of entries and waiters
 	entries map[string]*entry
 	conns   []*conn
-	born    int // how many connections there ever were: the next one's number
+	born    int                  // how many connections there ever were: the next one's number
+	surplus map[string]time.Time // since when a group has had a connection too many
 	stopped bool
 	closed  bool // Close was called
 	cutOff  bool // Close has lost patience
-	running int  // the goroutines of connections, and the one that gives back
+	running int  // the goroutines of connections, two each, and the one that gives back
 	over    bool // ended is closed
 
 	back   map[string]*signalBack // by name; a new one for every signal
@@ -57,13 +61,17 @@ type Hub struct {
 
 // New returns a hub that waits in store. Nil options are ready for use.
 func New(store Store, o *Options) *Hub {
+	ctx, cancel := context.WithCancel(context.Background())
 	return &Hub{
 		store:   store,
 		options: o,
-		stop:    make(chan struct{}),
+		ctx:     ctx,
+		cancel:  cancel,
+		stop:    ctx.Done(),
 		ended:   make(chan struct{}),
 		entries: make(map[string]*entry),
 		back:    make(map[string]*signalBack),
+		surplus: make(map[string]time.Time),
 	}
 }
 
@@ -75,7 +83,7 @@ func (h *Hub) Stop() {
 		return
 	}
 	h.stopped = true
-	close(h.stop)
+	h.cancel()
 	var blocked []*conn
 	for _, c := range h.conns {
 		if c.callLocked() {
@@ -151,14 +159,12 @@ func (h *Hub) call(c *conn) {
 
 // enterLocked makes the entry of a name and registers it on a connection, which is returned if it
 // is to be called back.
-func (h *Hub) enterLocked(name string) (*entry, *conn) {
-	e := &entry{name: name}
+func (h *Hub) enterLocked(name string, now time.Time) (*entry, *conn) {
+	e := &entry{name: name, heard: now}
 	e.timer = time.AfterFunc(time.Hour, func() { h.expired(e) })
 	e.timer.Stop()
 	h.entries[name] = e
-	call := h.placeLocked(e)
-	delete(e.conn.register.gone, name)
-	return e, call
+	return e, h.placeLocked(e, now)
 }
 
 // dropLocked forgets an entry.
@@ -166,18 +172,19 @@ func (h *Hub) dropLocked(e *entry) {
 	e.timer.Stop()
 	delete(h.entries, e.name)
 	delete(e.conn.names, e.name)
-	e.conn.register.leftLocked(e.name)
 }
 
-// deliver hands a signal that was read to whom it concerns.
-func (h *Hub) deliver(name string) {
+// deliver hands signals that were read to whom they concern.
+func (h *Hub) deliver(names ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e := h.entries[name]
-	if e == nil {
-		h.giveBackLocked(name)
-		return
+	for _, name := range names {
+		e := h.entries[name]
+		if e == nil {
+			h.giveBackLocked(name)
+			continue
+		}
+		e.token = true
+		e.askLocked()
 	}
-	e.token = true
-	e.askLocked()
 }

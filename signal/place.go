@@ -1,126 +1,216 @@
 package signal
 
-import (
-	"slices"
-	"time"
+import "time"
+
+const (
+	// settledFor is how long a name must have been left alone before newcomers are kept away from
+	// it.
+	settledFor = time.Second
+	// surplusFor is how long a connection must have been one too many before it hands over.
+	surplusFor = time.Second
 )
 
-// placeLocked registers an entry on the fullest connection of its group that has room, so that few
-// do, or on a new one. The connection is returned if it is to be called back.
-func (h *Hub) placeLocked(e *entry) *conn {
-	c := h.roomLocked(h.store.Group(e.name), nil)
-	if c == nil {
-		c = h.startLocked(h.store.Group(e.name))
-	}
-	return c.takeLocked(e)
-}
+// A blocking read that ends to take in another name costs all its names their places in the store's
+// lines. So newcomers, and names whose signal is to be read again after an ask, gather on one
+// connection of their group, the young one, and the others are left alone. When a name has settled
+// there, the young one becomes one of the others, and the next newcomer gets another.
 
-// takeLocked registers the entry. The connection is returned if it is to be called back.
-func (c *conn) takeLocked(e *entry) *conn {
-	e.conn = c
-	c.names[e.name] = e
-	c.added = append(c.added, e.name)
-	return c.readLocked(e)
-}
-
-// readLocked sees to it that the connection reads the entry's signal. The connection is returned if
-// it is to be called back. A blocking read under way that has the name already serves: every signal
-// since it began ends it.
-func (c *conn) readLocked(e *entry) *conn {
-	if c.blocked && slices.Contains(c.turn, e.name) {
+// readLocked sees to it that the entry's signal is read. A connection is returned if it is to be
+// called back.
+func (h *Hub) readLocked(e *entry) *conn {
+	if e.conn.readsLocked(e.name) {
 		return nil
 	}
+	return h.placeLocked(e, time.Now())
+}
+
+// placeLocked registers an entry on the young connection of its group. The connection is returned
+// if it is to be called back. A name that has come back, and that is read still, keeps its place.
+func (h *Hub) placeLocked(e *entry, now time.Time) *conn {
+	for _, c := range h.conns {
+		if e.conn == nil && !c.retiring && c.readsLocked(e.name) && c.roomLocked(e) {
+			c.takeLocked(e)
+			return nil
+		}
+	}
+	c := h.youngLocked(h.store.Group(e.name), e, now)
+	c.takeLocked(e)
 	if c.callLocked() {
 		return c
 	}
 	return nil
 }
 
-// roomLocked returns the fullest connection of the group with room for one more, other than not.
-func (h *Hub) roomLocked(group string, not *conn) *conn {
-	var best *conn
-	for _, c := range h.conns {
-		if c == not || c.group != group || c.retiring || len(c.names) >= roomPerConn {
-			continue
-		}
-		if best == nil || len(c.names) > len(best.names) {
-			best = c
+// takeLocked registers the entry here. The blocking read of the connection that had it before goes
+// on with it: what a signal sets is the entry's, whichever connection reads it.
+func (c *conn) takeLocked(e *entry) {
+	if e.conn != nil {
+		delete(e.conn.names, e.name)
+	}
+	e.conn = c
+	c.names[e.name] = e
+}
+
+// youngLocked returns the connection on which an entry is to be registered that nobody reads yet.
+func (h *Hub) youngLocked(group string, e *entry, now time.Time) *conn {
+	g := h.groupLocked(group)
+	if e.conn == nil {
+		g.names++
+	}
+	young := g.young
+	if young == nil || !young.roomLocked(e) || young.settledLocked(e, now) {
+		switch {
+		case g.empty != nil:
+			young = g.empty
+		case g.conns < most(g.names):
+			young = h.startLocked(group)
+		case young != nil && young.roomLocked(e):
+		case g.emptiest != nil && g.emptiest.roomLocked(e):
+			young = g.emptiest
+		default: // all are full, or retire
+			young = g.retiring
+			young.retiring = false
 		}
 	}
-	return best
+	if g.young != nil {
+		g.young.young = false
+	}
+	young.young = true
+	return young
+}
+
+// most is how many connections a group of so many names may have.
+func most(names int) int { return (names+roomPerConn-1)/roomPerConn + 1 }
+
+// A groupState is what the connections of one group are at a moment.
+type groupState struct {
+	names, conns int
+	serving      int   // how many have names
+	young        *conn // nil if there is none
+	empty        *conn // one that has no names and stays; nil if there is none
+	emptiest     *conn // of those with names
+	retiring     *conn // one that hands over; nil if there is none
+}
+
+func (h *Hub) groupLocked(group string) (g groupState) {
+	for _, c := range h.conns {
+		if c.group != group {
+			continue
+		}
+		g.conns++
+		g.names += len(c.names)
+		switch {
+		case c.retiring:
+			g.retiring = c
+			continue
+		case len(c.names) == 0:
+			g.empty = c
+		default:
+			g.serving++
+			if g.emptiest == nil || len(c.names) < len(g.emptiest.names) {
+				g.emptiest = c
+			}
+		}
+		if c.young {
+			g.young = c
+		}
+	}
+	return g
+}
+
+// roomLocked reports whether the connection has the entry or can take it.
+func (c *conn) roomLocked(e *entry) bool { return e.conn == c || len(c.names) < roomPerConn }
+
+// settledLocked reports whether the connection serves another name that has settled.
+func (c *conn) settledLocked(e *entry, now time.Time) bool {
+	if c.link == nil {
+		return false
+	}
+	for _, other := range c.names {
+		if other != e && other.settledLocked(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// settledLocked reports whether the entry has been left alone for a while.
+func (e *entry) settledLocked(now time.Time) bool {
+	return e.quiet() && now.Sub(e.heard) >= settledFor
+}
+
+// settleLocked lets c, whose read ends anyway, take the names over that have settled on the young
+// connection, where every newcomer would cost them their places.
+func (h *Hub) settleLocked(c *conn, now time.Time) {
+	young := h.groupLocked(c.group).young
+	if c.young || c.retiring || young == nil || len(c.names) == 0 {
+		return
+	}
+	for _, e := range young.names {
+		if e.settledLocked(now) && c.roomLocked(e) {
+			c.takeLocked(e)
+		}
+	}
 }
 
 // startLocked makes a connection. It dials in its own goroutine.
 func (h *Hub) startLocked(group string) *conn {
 	c := &conn{
-		hub:      h,
-		number:   h.born,
-		group:    group,
-		kick:     make(chan struct{}, 1),
-		names:    make(map[string]*entry),
-		register: h.registerLocked(group),
+		hub:    h,
+		number: h.born,
+		group:  group,
+		kick:   make(chan struct{}, 1),
+		fresh:  make(chan struct{}, 1),
+		done:   make(chan struct{}),
+		names:  make(map[string]*entry),
 	}
 	h.born++
 	h.conns = append(h.conns, c)
-	h.running++
-	go c.run() // owned by the hub; ended by Stop or by idleness; Close waits for it
+	h.running += 2
+	go c.run()   // owned by the hub; ended by Stop or by idleness; Close waits for it
+	go c.watch() // owned by the hub; ends after run; Close waits for it
 	return c
 }
 
-// registerLocked returns the register that all connections of the group share.
-func (h *Hub) registerLocked(group string) *register {
-	for _, c := range h.conns {
-		if c.group == group {
-			return c.register
-		}
-	}
-	return newRegister()
-}
-
-// handOverLocked lets c, at the end of a turn, hand its names to the others of its group if it has
-// been one too many for a while. It returns the connections that are to be called back. Each name
-// is read here, too, until its new connection has looked at it; and what a signal sets is the
-// entry's, whichever connection reads it.
-func (h *Hub) handOverLocked(c *conn, now time.Time) []*conn {
-	if !h.surplusLocked(c) {
-		c.surplus = time.Time{}
+// shrinkLocked has the emptiest connections of the group hand their names over if there have been too
+// many for a while. It returns the connections that are to be called back. The blocking read of one
+// that hands over goes on until its next look: by then the others read the names.
+func (h *Hub) shrinkLocked(group string, now time.Time) (calls []*conn) {
+	c := h.surplusLocked(group)
+	since, known := h.surplus[group]
+	switch {
+	case c == nil:
+		delete(h.surplus, group)
+		return nil
+	case !known:
+		h.surplus[group] = now
+		return nil
+	case now.Sub(since) < surplusFor:
 		return nil
 	}
-	if c.surplus.IsZero() {
-		c.surplus = now
-	}
-	if now.Sub(c.surplus) < surplusFor {
-		return nil
-	}
-	c.retiring = true
-	var calls []*conn
-	for name, e := range c.names {
-		to := h.roomLocked(c.group, c) // there is one: the others have room for all of c's
-		delete(c.names, name)
-		e.served = false
-		c.leaving = append(c.leaving, e)
-		if to.takeLocked(e) != nil {
-			calls = append(calls, to)
+	delete(h.surplus, group)
+	for ; c != nil; c = h.surplusLocked(group) {
+		c.retiring, c.young = true, false
+		for _, e := range c.names {
+			if other := h.placeLocked(e, now); other != nil {
+				calls = append(calls, other)
+			}
 		}
 	}
 	return calls
 }
 
-// surplusLocked reports whether c is the emptiest connection of its group and the others have room
-// for all of its names, and can serve them. Idle connections do not count: they will close.
-func (h *Hub) surplusLocked(c *conn) bool {
-	if c.retiring || h.stopped {
-		return false
+// surplusLocked returns the emptiest connection if the group has more than it may have, and the
+// others can serve its names: nil if not. Idle connections do not count: they will close.
+func (h *Hub) surplusLocked(group string) *conn {
+	g := h.groupLocked(group)
+	if h.stopped || g.serving <= most(g.names) {
+		return nil
 	}
-	room := 0
-	for _, other := range h.conns {
-		if other == c || other.group != c.group || other.retiring || len(other.names) == 0 {
-			continue
+	for _, c := range h.conns {
+		if c != g.emptiest && c.group == group && c.link == nil {
+			return nil
 		}
-		if len(other.names) < len(c.names) || other.link == nil {
-			return false
-		}
-		room += roomPerConn - len(other.names)
 	}
-	return room > 0 && room >= len(c.names)
+	return g.emptiest
 }

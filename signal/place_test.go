@@ -3,7 +3,6 @@ package signal_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -75,36 +74,13 @@ func TestReadsAreBounded(t *testing.T) {
 	})
 }
 
-func TestNewNameGoesToTheFullest(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newStore()
-		h := start(t, s, nil)
-		first := joinAll(t, s, h, names("a", 64))
-		second := joinAll(t, s, h, names("b", 10))
-		time.Sleep(100 * ms)
-		leaveAll(first[:4]) // 60 and 10
-		time.Sleep(1100 * ms)
-		more := joinAll(t, s, h, names("c", 1))
-		time.Sleep(100 * ms)
-		s.redis.mu.Lock()
-		for _, b := range s.blocked {
-			keys := strings.Join(b.keys, " ")
-			if strings.Contains(keys, signalOf("a63")) != strings.Contains(keys, signalOf("c0")) {
-				t.Errorf("the new name is not with the fullest: %s", keys)
-			}
-		}
-		s.redis.mu.Unlock()
-		leaveAll(append(append(first[4:], second...), more...))
-	})
-}
-
 func TestOneWakeUpPerTurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStore()
 		s.rtt = 10 * ms
 		h := start(t, s, nil)
 		all := joinAll(t, s, h, names("first", 1))
-		time.Sleep(time.Second)
+		time.Sleep(500 * ms)
 		before := s.did("wake")
 		all = append(all, joinAll(t, s, h, names("more", 60))...)
 		time.Sleep(5 * s.rtt)
@@ -118,17 +94,23 @@ func TestOneWakeUpPerTurn(t *testing.T) {
 	})
 }
 
-// A wake-up that is lost costs the rest of the read.
+// A wake-up that is lost is repeated. Until then a look serves the new name.
 func TestLostWakeUp(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStore()
 		s.setDeaf(true)
 		h := start(t, s, nil)
 		all := joinAll(t, s, h, []string{"first"})
-		time.Sleep(1200 * ms)
+		time.Sleep(500 * ms)
 		w := joinAll(t, s, h, []string{"n"})[0]
 		s.vanish("n")
 		between(t, "the ask", after(t, w), 0, time.Second)
+		s.hold("n", -1)
+		w.Taken(signal.Forever)
+		s.setDeaf(false)
+		time.Sleep(1500 * ms)
+		s.push(signalOf("n"), time.Second)
+		between(t, "the ask", after(t, w), 0, 2*s.rtt)
 		leaveAll(append(all, w))
 	})
 }
@@ -140,13 +122,13 @@ func TestIdleConnectionCloses(t *testing.T) {
 		all := joinAll(t, s, h, []string{"n"})
 		time.Sleep(10 * ms)
 		leaveAll(all)
-		time.Sleep(4 * time.Second)
+		time.Sleep(3900 * ms)
 		if open, _ := s.connections(); open != 1 {
 			t.Errorf("%d connections after 4 s, want 1", open)
 		}
-		time.Sleep(2100 * ms) // the read under way goes on for 0.9 s at most
+		time.Sleep(time.Second)
 		if open, _ := s.connections(); open != 0 {
-			t.Errorf("%d connections after 6 s, want none", open)
+			t.Errorf("%d connections after 5 s, want none", open)
 		}
 		s.hold("n", -1)
 		w := join(t, h, "n", signal.Forever)
@@ -167,7 +149,7 @@ func TestIdleConnectionIsUsedAgain(t *testing.T) {
 			s.release("n")
 			between(t, "the ask", after(t, w), 0, 2*ms)
 			w.Leave(true)
-			time.Sleep(4500 * ms)
+			time.Sleep(3900 * ms)
 		}
 		if n := s.did("connect"); n != 1 {
 			t.Errorf("connected %d times, want once", n)
@@ -214,7 +196,7 @@ func TestHandOver(t *testing.T) {
 			rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 			leaveAll(all[stay:])
 			time.Sleep(20 * time.Second)
-			if open, _ := s.connections(); open != (stay+63)/64 {
+			if open, _ := s.connections(); open > (stay+63)/64+1 {
 				t.Errorf("%d connections for %d names", open, stay)
 			}
 			if looks := lookedAt(s.lastLooks()); looks < stay {
@@ -240,14 +222,18 @@ func TestHandOverTakesFiveSeconds(t *testing.T) {
 		for range 20 {
 			s := newStore()
 			h := start(t, s, nil)
-			all := joinAll(t, s, h, names("n", 65))
+			all := joinAll(t, s, h, names("n", 192)) // three connections
 			time.Sleep(time.Second + rand.N(time.Second))
-			leaveAll(all[:1])
-			time.Sleep(5 * time.Second)
-			if open, _ := s.connections(); open != 1 {
-				t.Errorf("%d connections after 5 s, want 1", open)
+			for i := range 3 {
+				leaveAll(all[i*64 : i*64+50]) // 14 are left on each
 			}
-			leaveAll(all[1:])
+			time.Sleep(5 * time.Second)
+			if open, _ := s.connections(); open != 2 {
+				t.Errorf("%d connections after 5 s, want 2", open)
+			}
+			for i := range 3 {
+				leaveAll(all[i*64+50 : i*64+64])
+			}
 		}
 	})
 }
@@ -272,16 +258,15 @@ func TestNoSignalIsLostInHandOver(t *testing.T) {
 					for end := time.Now().Add(6 * time.Second); time.Now().Before(end); {
 						time.Sleep(time.Duration(500+r.IntN(2000)) * ms)
 						s.push(signalOf(fmt.Sprintf("n%d", i)), time.Second)
-						// A connection reads one signal per round trip: several at once take their time.
-						between(t, "the ask", after(t, w), 0, 15*s.rtt)
+						between(t, "the ask", after(t, w), 0, 5*s.rtt)
 						w.Taken(signal.Forever)
 					}
 				})
 			}
 			wg.Wait()
 			time.Sleep(time.Second)
-			if open, _ := s.connections(); open != 1 {
-				t.Errorf("%d connections, want 1", open)
+			if open, _ := s.connections(); open > 2 {
+				t.Errorf("%d connections, want 2 at most", open)
 			}
 			leaveAll(all[:keep])
 			time.Sleep(time.Second)

@@ -1,6 +1,10 @@
 package signal
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // fruitless is the pause after a permanent error that no name could be found guilty of.
 const fruitless = time.Second
@@ -29,7 +33,7 @@ func (c *conn) recover(err error) {
 		}
 	}
 	c.drop()
-	c.note(err)
+	c.note(err, false) // its names are looked at all the same
 	c.hub.options.reconnecting(err)
 	again()
 }
@@ -61,55 +65,52 @@ func (c *conn) failAll(err error) {
 	for _, e := range c.names {
 		c.hub.failLocked(e, err)
 	}
-	c.leaving = nil
 }
 
-// probe tries each name alone, since a store answers for all names when one of them is bad, and
-// ends the waiting for those that fail. The error is one of the connection as a whole.
+// probe reads from each name alone, since a store answers for all names when one of them is bad,
+// and ends the waiting for those that fail. The error is one of the connection as a whole.
 func (c *conn) probe() (failed int, err error) {
-	c.nextLook = time.Time{}
-	for _, e := range c.entries() {
+	for _, name := range c.all() {
 		if c.stopped() {
 			return failed, ErrClosed
 		}
-		signalled, err := c.link.Probe(e.name)
+		signalled, err := c.link.Probe(name)
 		if signalled {
-			c.hub.deliver(e.name)
+			c.hub.deliver(name)
 		}
 		if err == nil {
 			continue
 		}
 		switch c.hub.store.Judge(err) {
 		case Permanent:
-			c.hub.fail(e, err)
+			c.hub.fail(name, err)
 			failed++
-		case NoBlock: // the look at it worked
+		case NoBlock:
 			c.degrade(err)
 		default:
-			c.hub.doubt(e.name)
+			c.hub.doubt(name)
 			return failed, err
 		}
 	}
 	return failed, nil
 }
 
-// fail ends all waiting for the name with an error, unless it has ended.
-func (h *Hub) fail(e *entry, err error) {
+// fail ends all waiting for the name with an error. It returns false if nobody waits for it.
+func (h *Hub) fail(name string, err error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.entries[e.name] == e {
+	e := h.entries[name]
+	if e != nil {
 		h.failLocked(e, err)
 	}
+	return e != nil
 }
 
-func (c *conn) entries() []*entry {
+// all returns the names of the connection.
+func (c *conn) all() []string {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	all := make([]*entry, 0, len(c.names)+len(c.leaving))
-	for _, e := range c.names {
-		all = append(all, e)
-	}
-	return append(all, c.leaving...)
+	return slices.Collect(maps.Keys(c.names))
 }
 
 // drop closes a connection. If it is broken a signal may have gone down with it.
@@ -124,7 +125,6 @@ func (c *conn) drop() {
 		}
 	}
 	c.reading, c.turn = false, nil
-	c.leaving = nil // their new connection will look at them
 	h.mu.Unlock()
 	if link != nil {
 		link.Close()
@@ -148,19 +148,15 @@ func (h *Hub) doubtLocked(name string) {
 	}
 }
 
-// note tells the waiters what the connection met, and lets their heads ask, once a second at most:
-// the store may answer them even if it does not take this connection.
-func (c *conn) note(err error) {
+// note keeps an error for the waiters of the connection, and tells their heads to ask if that is
+// wanted.
+func (c *conn) note(err error, ask bool) {
 	now := time.Now()
-	wake := now.Sub(c.lastWake) >= time.Second
-	if wake {
-		c.lastWake = now
-	}
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
 	for _, e := range c.names {
 		e.noteLocked(err, now)
-		if wake {
+		if ask {
 			e.askLocked()
 		}
 	}

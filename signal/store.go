@@ -1,6 +1,9 @@
 package signal
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // What is known of how long a name is still held; any other value is the time left.
 const (
@@ -12,11 +15,15 @@ const (
 
 // A Store is what a [Hub] waits in. Its methods are called from several goroutines.
 type Store interface {
-	// Connect opens wait connection number k. It blocks at most for the operation limit.
-	Connect(k int) (Conn, error)
+	// Dialer returns what makes wait connection number k. It does not block.
+	Dialer(k int) Dialer
 	// Wake makes the blocking read of connection k return soon, also when it begins only later. It
-	// does not block. A wake-up that gets lost costs the rest of the read.
+	// does not block. A wake-up that gets lost is repeated after a second.
 	Wake(k int)
+	// Look returns for each name of wait connection k how long it is still held. It does not use
+	// that connection, which may be blocked. It blocks until ctx ends, at most for the operation
+	// limit.
+	Look(ctx context.Context, k int, l Look) ([]time.Duration, error)
 	// GiveBack puts a signal back that was read and not used. It blocks at most for the operation
 	// limit.
 	GiveBack(name string) error
@@ -36,29 +43,32 @@ const (
 	NoBlock                  // the store refuses blocking reads as such
 )
 
+// A Dialer makes one wait connection, and makes it anew when it broke. One goroutine uses it.
+type Dialer interface {
+	// Dial returns the connection. It blocks at most for the operation limit.
+	Dial() (Conn, error)
+	// Hangup gives up a dial under way. The dialer is not used after it.
+	Hangup()
+}
+
 // A Conn is one wait connection. One goroutine uses it at a time; only Close may be called beside
 // another method, which it ends.
 type Conn interface {
-	// Look returns for each name how long it is still held. It blocks at most for the operation
-	// limit.
-	Look(l Look) ([]time.Duration, error)
-	// Block waits for a signal for one of the names, at most for d, and returns its name: "" if the
-	// time is up or the connection was woken. It has a limit of its own a little beyond d.
-	Block(names []string, d time.Duration) (name string, err error)
-	// Probe does what Look and Block do for this name alone, without waiting, and reports whether
-	// it read a signal.
+	// Block waits for a signal for one of the names, at most for d. It returns the names whose
+	// signals it read: all that were there when the first one came. It returns none if the time is
+	// up or the connection was woken. Names count also when an error comes with them. Block has a
+	// limit of its own a little beyond d.
+	Block(names []string, d time.Duration) (signalled []string, err error)
+	// Probe does what Block does for this name alone, without waiting, and reports whether it read
+	// a signal.
 	Probe(name string) (signalled bool, err error)
 	Close()
 }
 
-// A Look is one look of a wait connection at its names.
+// A Look is one look at the names of a wait connection.
 type Look struct {
 	Names []string
-
-	// For the register of who waits. Nil Waiters: the register is left alone.
-	Waiters []int    // how many wait for each of Names
-	Gone    []string // names of the last look for which nobody waits any more
-	Anew    bool     // the register is to be begun anew
-
-	full bool // all names of the connection are looked at
+	// Waiters says how many wait for each of Names. With it the look writes the connection's
+	// register of who waits anew. Nil: the register is left alone.
+	Waiters []int
 }

@@ -32,8 +32,7 @@ type entry struct {
 
 	timer   *time.Timer // fires at expires
 	expires time.Time   // when the holder's time is up; zero: not known, or never
-	heard   time.Time   // when a head was last told how long
-	served  bool        // its connection has looked at it
+	heard   time.Time   // when a head was last told how long, or the first one came
 	trouble []trouble   // errors met while waiting, oldest first
 }
 
@@ -62,10 +61,9 @@ func (h *Hub) Join(name string, left time.Duration) (*Waiter, error) {
 	e := h.entries[name]
 	var call *conn
 	if e == nil {
-		e, call = h.enterLocked(name)
+		e, call = h.enterLocked(name, now)
 		e.ask = left == Unknown
 		e.learnLocked(left, now, now)
-		e.heard = now
 	}
 	w := &Waiter{hub: h, entry: e, ready: make(chan struct{}, 1), joined: now}
 	w.place = e.queue.PushBack(w)
@@ -114,7 +112,7 @@ func (w *Waiter) unanswered() *conn {
 		return nil
 	}
 	e.asking = false
-	return e.conn.readLocked(e)
+	return w.hub.readLocked(e)
 }
 
 // begin reports whether the waiter is to ask now. The flag is cleared here, before the ask is sent:
@@ -158,7 +156,7 @@ func (w *Waiter) taken(left time.Duration) *conn {
 	e.learnLocked(left, now, now)
 	e.heard = now
 	e.asking = false
-	return e.conn.readLocked(e)
+	return w.hub.readLocked(e)
 }
 
 // Leave gives the place up. got says that the waiter has what it asked for, and so has answered for the

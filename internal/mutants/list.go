@@ -45,8 +45,8 @@ var classics = []mutant{
 	},
 	{
 		"m6", "unbounded BLPOP", "lock/redis_wait.go",
-		"seconds := strconv.FormatFloat(d.Seconds(), 'f', 3, 64)", "seconds := strconv.Itoa(0)",
-		"IdleWaiting", "lock", nil,
+		"strconv.FormatFloat(d.Seconds(), 'f', 3, 64)", "strconv.Itoa(0)",
+		"ReadIsGivenUp", "lock", nil,
 	},
 	{
 		"m7", "a signal is dropped when its waiter gives up", "signal/giveback.go",

@@ -88,6 +88,31 @@ var others = []mutant{
 		".", "signal", nil,
 	},
 	{
+		"old look", "a wait connection ends its read to look", "signal/conn.go",
+		"	blockFor = 30 * time.Second\n", "	blockFor = 900 * time.Millisecond\n",
+		"DoNotCostThePlace", "signal", nil,
+	},
+	{
+		"no look", "nobody looks", "signal/look.go",
+		"			c.look(c.plan(true), true)\n", "",
+		"HalfOpen", "signal", nil,
+	},
+	{
+		"newcomers", "newcomers share the connection of those who have settled", "signal/place.go",
+		" || young.settledLocked(e, now) {", " {",
+		"DoesNotCostThePlace|DoNotCostThePlace", "signal", nil,
+	},
+	{
+		"one by one", "one signal is read per round trip", "lock/redis_wait.go",
+		"	if len(names) > 1 {", "	if false {",
+		"FaultReleasedTogether", "lock", nil,
+	},
+	{
+		"hung dial", "a dial that hangs outlives its waiters", "signal/conn.go",
+		"	defer c.dialer.Hangup()\n", "",
+		"DialIsHungUp", "signal", nil,
+	},
+	{
 		"endless", "MaxHold is ignored", "renewal/term.go",
 		"		latest = c.Sent.add(c.MaxHold)\n", "		latest = never\n",
 		"AddAfterMaxHold", "renewal", nil,

@@ -141,3 +141,7 @@ func fitsReset(_ []any, reply any) bool {
 	}
 	return false
 }
+
+func fitsTake(args []any, reply any) bool {
+	return all(reply, func(place any) bool { return between(place, 1, int64(keysOf(args))) })
+}

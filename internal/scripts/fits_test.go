@@ -72,6 +72,9 @@ func TestFits(t *testing.T) {
 		{Release, free, array{nil, int64(-1), int64(3), bulk("1"), "OK", array{int64(1)}}},
 		{ReleaseAny, free, array{nil, int64(-1), bulk("1"), array{}}},
 		{Repair, free, array{nil, int64(-1), int64(2), bulk("1"), array{}}},
+		{Take, anyOf, array{
+			nil, int64(1), bulk("1"), array{int64(0)}, array{int64(4)}, array{bulk("1")}, array{nil},
+		}},
 		{Reset, free, array{
 			nil, int64(0),
 			array{},

@@ -37,6 +37,7 @@ var (
 	ReleaseAny  = script("release_any", releaseAny, fitsCount)
 	Repair      = script("repair", repair, fitsRepair)
 	Reset       = script("reset", reset, fitsReset)
+	Take        = script("take", take, fitsTake)
 )
 
 var (
@@ -70,13 +71,15 @@ var (
 	repair string
 	//go:embed reset.lua
 	reset string
+	//go:embed take.lua
+	take string
 )
 
 // All returns every script, in the order of their names.
 func All() []Script {
 	return []Script{
 		Acquire, AcquireAny, Extend, Look, LookAny, Owner, PoolAssign, PoolChange,
-		PoolMembers, Probe, Register, Release, ReleaseAny, Repair, Reset,
+		PoolMembers, Probe, Register, Release, ReleaseAny, Repair, Reset, Take,
 	}
 }
 

@@ -5,6 +5,7 @@ Started with Redis's URL. A name of - for an expiry means none.
 
 import sys
 import threading
+import time
 
 import redis
 import redis_lock
@@ -74,6 +75,19 @@ def increment(name, key, times):
         with new(name, "20"):
             client.set(key, int(client.get(key) or 0) + 1)
     say("incremented")
+
+
+def crowd(name, key, hold):
+    """Takes the lock again and again, until the process ends, and counts how often."""
+
+    def work():
+        while True:
+            with new(name, "60"):
+                client.incr(key)
+                time.sleep(float(hold))
+
+    threading.Thread(target=work, daemon=True).start()
+    say("working")
 
 
 for line in sys.stdin:

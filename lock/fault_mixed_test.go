@@ -1,0 +1,96 @@
+package lock_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+)
+
+// Row 44: three loops of python-redis-lock and two of ours, of one client, on one lock. Redis serves
+// those who block in the order in which they began, so a wait connection must not end its reads to
+// look: it would stand at the end of the line again. Each of five loops has a fair share of a fifth.
+func TestFaultMixedCrowd(t *testing.T) {
+	t.Parallel()
+	holds := []struct {
+		hold   time.Duration
+		rounds int // of each loop of ours
+	}{{500 * time.Millisecond, 2}}
+	if faultSize(0, 1) == 1 {
+		holds = append(holds, []struct {
+			hold   time.Duration
+			rounds int
+		}{{10 * time.Millisecond, 200}, {100 * time.Millisecond, 40}, {time.Second, 8}, {5 * time.Second, 4}}...)
+	}
+	for _, c := range holds {
+		t.Run(c.hold.String(), func(t *testing.T) {
+			mixedCrowd(t, c.hold, c.rounds)
+		})
+	}
+}
+
+func mixedCrowd(t *testing.T, hold time.Duration, rounds int) {
+	const pythons, ours = 3, 2
+	s, client, first := interop(t, nil)
+	loops := []*faultProcess{first}
+	for range pythons - 1 {
+		loops = append(loops, interopStart(t, s))
+	}
+	for _, python := range loops {
+		python.tell(t, "crowd job count %f", hold.Seconds())
+		python.says(t, "working")
+	}
+	redistest.Until(t, "the others wait", func() bool { return blockedClients(t, s) == pythons-1 })
+	before, began := mixedCount(t, s), time.Now()
+	var mu sync.Mutex
+	var waits []time.Duration
+	var all sync.WaitGroup
+	for range ours {
+		all.Go(func() {
+			for range rounds {
+				asked := time.Now()
+				lease, err := client.Mutex("job").Lock(t.Context())
+				if err != nil {
+					t.Errorf("Lock: %v", err)
+					return
+				}
+				mu.Lock()
+				waits = append(waits, time.Since(asked))
+				mu.Unlock()
+				<-time.After(hold)
+				unlock(t, lease)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }()
+	fair := (pythons + ours) * hold
+	select {
+	case <-done:
+	case <-time.After(time.Duration(rounds) * 3 * fair):
+		t.Fatalf("%d of %d handovers to us in %v", len(waits), ours*rounds, time.Since(began))
+	}
+	theirs := mixedCount(t, s) - before
+	slices.Sort(waits)
+	most := waits[len(waits)-1]
+	t.Logf("holds of %v: %d for Go, %d for Python; waits %v at the median, %v at most: %s of a fair share",
+		hold, len(waits), theirs, waits[len(waits)/2].Round(time.Millisecond), most.Round(time.Millisecond),
+		fmt.Sprintf("%.1f", float64(most)/float64(fair)))
+	if hold >= 500*time.Millisecond && most > 3*fair {
+		t.Errorf("waited %v, more than three times the fair share of %v", most, fair)
+	}
+}
+
+func mixedCount(t *testing.T, s *redistest.Server) int {
+	t.Helper()
+	n, err := redis.Int(s.Do(t, "GET", "count"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

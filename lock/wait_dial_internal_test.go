@@ -1,0 +1,99 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/redisconn"
+	"github.com/holdfast-go/holdfast/signal"
+)
+
+// A silent is a connection on which nothing comes once it blocks.
+type silent struct {
+	*parrot
+	blocks bool
+	asked  *any // for how long BLPOP was to block
+	closed chan struct{}
+}
+
+func (c *silent) Close() error { close(c.closed); return nil } // a Link does it once
+
+func (c *silent) Send(cmd string, args ...any) error {
+	if cmd == "BLPOP" {
+		c.blocks = true
+		*c.asked = args[len(args)-1]
+	}
+	return c.parrot.Send(cmd, args...)
+}
+
+func (c *silent) Receive() (any, error) {
+	if c.blocks {
+		<-c.closed
+		return nil, errors.New("closed")
+	}
+	return c.parrot.Receive()
+}
+
+// Row 29: a wait connection that is half open is found by the limit of its read, 30.5 s.
+func TestReadIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked any
+		s := newStore(redisconn.Dialer{Dial: func(context.Context) (redis.Conn, error) {
+			said := false
+			return &silent{parrot: &parrot{said: &said}, asked: &asked, closed: make(chan struct{})}, nil
+		}}, nil, "client")
+		dialer := waitStore{s}.Dialer(0)
+		c, err := dialer.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		_, err = c.Block([]string{"a", "b"}, 30*time.Second)
+		if took := time.Since(began); took != 30*time.Second+500*time.Millisecond || !errors.Is(err, redisconn.ErrTimeout) {
+			t.Errorf("given up after %v: %v", took, err)
+		}
+		if asked != "30.000" {
+			t.Errorf("Redis is asked to block for %v s", asked)
+		}
+		dialer.Hangup()
+		s.close(time.Second)
+	})
+}
+
+// Waiters come, their wait connection cannot be dialled, and they leave: nothing stays behind.
+func TestDialThatHangsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var hang atomic.Int64
+		dial := func(ctx context.Context) (redis.Conn, error) {
+			hang.Add(1)
+			defer hang.Add(-1)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		s := newStore(redisconn.Dialer{Dial: dial}, nil, "client")
+		hub := signal.New(waitStore{s}, nil)
+		for range 10 {
+			w, err := hub.Join("n", signal.Forever)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(3 * time.Second)
+			w.Leave(false)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			if n := hang.Load(); n > 1 { // that of the looks is the client's
+				t.Errorf("%d dials hang though nobody waits", n)
+			}
+		}
+		hub.Close(time.Second)
+		s.close(time.Second)
+	})
+}
