@@ -177,7 +177,7 @@ func fuzzTaken(reply any) (told string, ok bool) {
 		return "", false
 	}
 	value, ok := parts[0].([]byte)
-	pttl, ok2 := parts[1].(int64)
+	pttl, ok2 := parsePTTL(parts[1])
 	return fuzzOwner(parseOwner("job", string(value), pttl)), ok && ok2
 }
 
