@@ -85,8 +85,8 @@ var classics = []mutant{
 	},
 	{
 		"m14", "the connections come from the user's pool", "internal/redisconn/source.go",
-		"		return func(context.Context) (redis.Conn, error) { return pool.Dial() }, nil",
-		"		return func(ctx context.Context) (redis.Conn, error) { return pool.GetContext(ctx) }, nil",
+		"(redis.Conn, error) { return pool.Dial() }}, nil",
+		"(redis.Conn, error) { return pool.Get(), nil }}, nil",
 		"FaultPool|FaultReplica|Pool", "lock", nil,
 	},
 }

@@ -3,6 +3,31 @@ package main
 // others are ways in which this library was broken once, or could be.
 var others = []mutant{
 	{
+		"no kill", "what a predecessor left under way is not ended", "internal/redisconn/orphans.go",
+		"	if len(victims) == 0 {", "	if true {",
+		"Orphan|Ghost|Predecessor", "internal/redisconn", nil,
+	},
+	{
+		"dial dropped", "a dial is given up with who waited for it", "internal/redisconn/port.go",
+		"	case <-t.C:\n", "	case <-t.C:\n		p.Hangup()\n",
+		"Slow", "internal/redisconn", nil,
+	},
+	{
+		"fresh sacrificed", "too little time costs a new connection", "internal/redisconn/call.go",
+		"|| left < needs && left < had/2", "",
+		"FreshConnection", "internal/redisconn", nil,
+	},
+	{
+		"storm", "dials without a pause", "internal/redisconn/pace.go",
+		"	if p.pause == 0 {\n		return 0, nil", "	if true {\n		return 0, nil",
+		"Storm", "internal/redisconn", nil,
+	},
+	{
+		"neighbour", "a call is cut by the time of one before it", "internal/redisconn/drive.go",
+		"		if flight[0].by != armed {", "		if false {",
+		"AnsweredNeighbour", "internal/redisconn", nil,
+	},
+	{
 		"acquired twice", "acquire without looking who holds", "internal/scripts/acquire.lua",
 		"local owner = call('GET', KEYS[1])", "local owner = false",
 		"Acquire", "internal/scripts", nil,

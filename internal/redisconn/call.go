@@ -42,7 +42,8 @@ type Call struct {
 	Sent    time.Time // read before the first byte was written
 
 	state callState     // guarded by the line's mu
-	born  time.Time     // when it was put behind others; zero: it was not
+	born  time.Time     // when it was queued, if it may have to wait there; zero: it goes out at once
+	by    time.Time     // when the line gives it up: Deadline, or when those ahead of it are given up
 	done  chan struct{} // closed when err is set; nil: nobody waits
 	err   error
 	one   [1]Command
@@ -70,12 +71,18 @@ func NewBatch(deadline time.Time, cmds []Command) *Call {
 	return &Call{Deadline: deadline, Commands: cmds, Replies: make([]any, len(cmds))}
 }
 
-// late reports whether the call is not worth sending any more: its time is up, or it has waited so
-// long for others that less than a tenth is left. To send that one would cost its neighbours the
-// connection, when it is not answered in the little that is left.
-func (c *Call) late(now time.Time) bool {
+// stale reports whether the call is not worth sending any more. To send one that is not answered in the
+// little that is left would cost its neighbours the connection. On a connection that was dialled
+// meanwhile, needs is what an exchange may take. If the call has less, and less than half of what it had
+// when it came, it is not sent: the next attempt finds the connection there, where each attempt would
+// else end the one that it waited for, and so on for ever.
+func (c *Call) stale(now time.Time, needs time.Duration) bool {
 	left := c.Deadline.Sub(now)
-	return left <= 0 || !c.born.IsZero() && left < c.Deadline.Sub(c.born)/10
+	if c.born.IsZero() || left <= 0 {
+		return left <= 0
+	}
+	had := c.Deadline.Sub(c.born)
+	return left < had/10 || left < needs && left < had/2
 }
 
 // written tells that nothing of the call is written any more. It is called by the driver of a call

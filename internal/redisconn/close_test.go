@@ -79,9 +79,11 @@ func TestCloseBetweenDialAndLine(t *testing.T) {
 		f := newFake()
 		s := NewSource(Dialer{Dial: f.dial}, "n")
 		l := NewLine(s)
-		l.closed, l.queue = true, []*Call{echo(0, time.Second)}
-		if err := l.connect(); !errors.Is(err, ErrClosed) {
-			t.Errorf("connect: %v, want ErrClosed", err)
+		c := echo(0, time.Second)
+		c.by = c.Deadline
+		l.closed, l.queue = true, []*Call{c}
+		if l.connect() || !errors.Is(c.err, ErrClosed) {
+			t.Errorf("connected: %v; the call: %v, want ErrClosed", l.link, c.err)
 		}
 		if _, open, _ := f.counts(); open != 0 {
 			t.Errorf("%d connections are open", open)
@@ -98,12 +100,13 @@ func TestCallerComesWhenAllHaveLeft(t *testing.T) {
 		gone, fresh := echo(0, time.Second), echo(1, time.Second)
 		gone.state = abandoned
 		l.queue = []*Call{gone}
-		if err := l.connect(); err != nil || l.link != nil {
-			t.Errorf("connect: %v, %v, want no dial", l.link, err)
+		if l.connect() || l.link != nil {
+			t.Errorf("connected: %v, want no dial", l.link)
 		}
 		l.queue = append(l.queue, fresh)
-		if taken, _, _ := l.take(nil); len(taken) != 0 || len(l.queue) != 1 || l.queue[0] != fresh {
-			t.Errorf("took %v, left %v", taken, l.queue)
+		l.notConnected(ErrTimeout)
+		if len(l.queue) != 0 || !errors.Is(fresh.err, ErrTimeout) { // it has no time at all
+			t.Errorf("left %v, %v", l.queue, fresh.err)
 		}
 	})
 }

@@ -40,8 +40,8 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// All of a batch fail at the earliest deadline, and what came later goes out on a new connection.
-func TestEarliestDeadline(t *testing.T) {
+// A batch whose first call has no answer in time fails, and what came later goes out on a new connection.
+func TestFirstDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake()
 		l := newTestLine(t, f)
@@ -53,19 +53,50 @@ func TestEarliestDeadline(t *testing.T) {
 			return "+OK\r\n"
 		})
 		slow, fast := echo(0, time.Second), echo(1, 500*ms)
-		a, b := do(t.Context(), l, fast), do(t.Context(), l, slow)
+		a := do(t.Context(), l, fast)
+		synctest.Wait()
+		b := do(t.Context(), l, slow)
 		time.Sleep(20 * ms)
-		later := do(t.Context(), l, echo(2, time.Second))
+		later := do(t.Context(), l, echo(2, 2*time.Second))
 		for _, r := range []outcome{<-a, <-b} {
 			if r.took > 500*ms {
 				t.Errorf("failed after %v", r.took)
 			}
 		}
-		time.Sleep(20 * ms)
+		time.Sleep(60 * ms) // a pause of 20 ms, and the dial
 		if got := f.commands(); !slices.Contains(got, number(2)) {
 			t.Errorf("sent %q, want the later call on a new connection", got)
 		}
 		<-later
+	})
+}
+
+// A call that is answered costs those behind it nothing: each has its own time.
+func TestDeadlineOfAnAnsweredNeighbour(t *testing.T) {
+	contexts(t, func(t *testing.T, ctx context.Context) {
+		f := newFake()
+		l := newTestLine(t, f)
+		f.setDialer(func(context.Context) error { time.Sleep(10 * ms); return nil })
+		f.setAnswer(func(cmd string) string {
+			switch cmd {
+			case number(0):
+				time.Sleep(300 * ms)
+			case number(1):
+				time.Sleep(600 * ms)
+			}
+			return "+" + cmd + "\r\n"
+		})
+		first := do(ctx, l, echo(0, 500*ms)) // the dial lets the second go out with it
+		synctest.Wait()
+		second := do(t.Context(), l, echo(1, time.Second))
+		for i, result := range []<-chan outcome{first, second} {
+			if r := <-result; r.err != nil {
+				t.Errorf("call %d after %v: %v", i, r.took, r.err)
+			}
+		}
+		if dials, _, _ := f.counts(); dials != 1 {
+			t.Errorf("%d dials, want 1", dials)
+		}
 	})
 }
 
@@ -155,7 +186,7 @@ func TestDialOutlastsTheFirstDeadline(t *testing.T) {
 		if r.took != time.Second {
 			t.Errorf("the call with little time failed after %v, want its limit of 1 s", r.took)
 		}
-		if r := <-patient; r.err != nil || r.took != 900*ms {
+		if r := <-patient; r.err != nil || r.took < 900*ms || r.took > 930*ms {
 			t.Errorf("the call with more time: %v after %v, want a reply at the end of the dial", r.err, r.took)
 		}
 		if dials, _, _ := f.counts(); dials != 2 {
@@ -181,8 +212,8 @@ func TestLateCallDoesNotWaitForTheDial(t *testing.T) {
 	})
 }
 
-// behindAFailure returns two calls with a limit of 1 s each, behind one that gets no reply and so costs the
-// connection: the first has so much time left then, the second half of its time.
+// behindAFailure returns two calls with limits of 1 and 2 s, behind one that gets no reply and so costs the
+// connection: the first has so much time left then, the second 1.5 s.
 func behindAFailure(t *testing.T, f *fake, l *Line, left time.Duration) (first, second <-chan outcome) {
 	t.Helper()
 	if err := l.Do(t.Context(), echo(0, time.Second)); err != nil { // now it is connected
@@ -199,5 +230,5 @@ func behindAFailure(t *testing.T, f *fake, l *Line, left time.Duration) (first, 
 	time.Sleep(left)
 	first = do(t.Context(), l, echo(1, time.Second))
 	time.Sleep(500*ms - left)
-	return first, do(t.Context(), l, echo(2, time.Second))
+	return first, do(t.Context(), l, echo(2, 2*time.Second))
 }

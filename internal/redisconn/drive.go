@@ -13,8 +13,14 @@ import (
 // maxBatch bounds the commands of one write.
 const maxBatch = 1024
 
-// errBehind is the error of a call that was not sent in time, because others were before it.
-var errBehind = fmt.Errorf("%w: others were before it", ErrTimeout)
+// slowest is how many times longer than a greeting an exchange may take.
+const slowest = 4
+
+// The errors of calls that were not sent, because they had too little time left.
+var (
+	errBehind  = fmt.Errorf("%w: others were before it", ErrTimeout)
+	errDialled = fmt.Errorf("%w: the connection took too long", ErrTimeout)
+)
 
 // handOverLocked gives the drive, which was the caller's, to the goroutine. The caller must send
 // the wake-up, after it has freed mu: else the goroutine would have to wait for that at once.
@@ -36,10 +42,21 @@ func (l *Line) run() {
 	}
 }
 
-// driveOnce drives one batch for a caller and hands what came meanwhile to the goroutine.
-func (l *Line) driveOnce() {
-	l.drive(false)
+// driveFor drives for a caller until its call has ended, and hands what came meanwhile to the goroutine.
+// The call is the first in the queue. One batch is enough for it, unless a dial failed that it can wait
+// to be repeated.
+func (l *Line) driveFor(c *Call) {
+	for !l.ended(c) {
+		l.drive(false)
+	}
 	l.more(true)
+}
+
+// ended reports whether a call's fate, which the caller decides as the driver, is decided.
+func (l *Line) ended(c *Call) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return c.state != waiting
 }
 
 // more reports whether there is more to drive; the drive is given up if not, and handed over if it
@@ -67,36 +84,34 @@ func (l *Line) more(inline bool) bool {
 // drive sends one batch and hands out its replies. With feed it goes on with what comes meanwhile:
 // that is for the goroutine; a caller that drives must come back to its own work.
 func (l *Line) drive(feed bool) {
-	if feed && l.link == nil {
-		l.dropLate(errBehind) // nobody else looks after them while this one dials for the others
-	}
-	err := l.connect()
-	if feed && errors.Is(err, ErrTimeout) {
-		l.dropLate(err) // the others, and who came since, can wait longer
+	if !l.connect() {
 		return
 	}
-	taken, batch, now := l.take(err)
+	taken, batch := l.take()
 	if len(batch) > 0 {
-		l.exchange(batch, now, feed)
+		l.exchange(batch, feed)
 	}
 	clear(taken)
 	l.spare = taken[:0]
 }
 
-// connect dials if there is no connection. The calls stay in the queue meanwhile: they have not
-// begun, and can be abandoned.
-func (l *Line) connect() error {
+// connect dials if there is no connection, and reports whether there is one. The calls stay in the queue
+// meanwhile: they have not begun, and can be abandoned. It waits for the dial until the first call's
+// time is up; the dial goes on for the others, and for those who come.
+func (l *Line) connect() bool {
 	if l.link != nil {
-		return nil
+		return true
 	}
-	deadline, ok := l.patience()
+	until, ok := l.first()
 	if !ok {
-		return nil
+		return false
 	}
-	link, err := l.port.dial(time.Until(deadline), l.stop)
+	link, err := l.port.dial(time.Until(until), l.stop)
 	if err != nil {
-		return err
+		l.notConnected(err)
+		return false
 	}
+	l.needs = slowest * link.greeted
 	l.mu.Lock()
 	closed := l.closed
 	if !closed {
@@ -105,75 +120,76 @@ func (l *Line) connect() error {
 	l.mu.Unlock()
 	if closed {
 		link.Close() // Close came before it could see this one
-		return ErrClosed
+		l.notConnected(ErrClosed)
 	}
-	return nil
+	return !closed
 }
 
-// patience returns the earliest deadline of the calls that are worth a dial; ok is false if there
-// are none.
-func (l *Line) patience() (first time.Time, ok bool) {
+// first removes abandoned calls from the front of the queue. It returns when the first one behind them
+// is given up; ok is false if there is none.
+func (l *Line) first() (until time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now()
-	for _, c := range l.queue {
-		if c.state != abandoned && !c.late(now) && (!ok || c.Deadline.Before(first)) {
-			first, ok = c.Deadline, true
-		}
+	n := 0
+	for n < len(l.queue) && l.queue[n].state == abandoned {
+		n++
 	}
-	return first, ok
+	l.queue = slices.Delete(l.queue, 0, n)
+	if len(l.queue) == 0 {
+		return time.Time{}, false
+	}
+	return l.queue[0].by, true
 }
 
-// take removes calls from the queue, and returns of them the batch that is to be written. Those
-// whose callers left are not in it, nor those whose time is up; and none is if dialErr says why.
-func (l *Line) take(dialErr error) (taken, batch []*Call, now time.Time) {
-	now = time.Now()
+// notConnected fails calls for which there is no connection: all of them, or those whose time is up if
+// all that is known is that it takes long.
+func (l *Line) notConnected(err error) {
+	now := time.Now()
+	slow := l.port.slow(err)
 	var failed []*Call
 	l.mu.Lock()
-	if l.closed {
-		dialErr = ErrClosed
-	}
-	if l.link == nil && dialErr == nil { // nobody was worth a dial; who came since is next
-		l.mu.Unlock()
-		l.dropLate(errBehind)
-		return nil, nil, now
-	}
-	taken = l.cutLocked()
-	batch = taken[:0]
-	for _, c := range taken {
-		if c.state == abandoned {
-			continue
-		}
-		c.state = begun
-		if dialErr != nil || c.late(now) {
-			failed = append(failed, c)
-			continue
-		}
-		c.Sent = now
-		batch = append(batch, c)
-	}
-	l.mu.Unlock()
-	if dialErr == nil {
-		dialErr = errBehind
-	}
-	failAll(failed, &Error{Err: dialErr})
-	return taken, batch, now
-}
-
-// dropLate removes from the queue the calls that were abandoned, and those that are late, which fail.
-func (l *Line) dropLate(err error) {
-	now := time.Now()
-	var late []*Call
-	l.mu.Lock()
 	l.queue = slices.DeleteFunc(l.queue, func(c *Call) bool {
-		if c.state != abandoned && c.late(now) {
+		if c.state != abandoned && !(slow && c.by.After(now)) {
 			c.state = begun
-			late = append(late, c)
+			failed = append(failed, c)
 		}
 		return c.state != waiting
 	})
 	l.mu.Unlock()
-	failAll(late, &Error{Err: err})
+	failAll(failed, &Error{Err: err})
+}
+
+// take removes calls from the queue, and returns of them the batch that is to be written. Those whose
+// callers left are not in it, nor those that are not worth sending.
+func (l *Line) take() (taken, batch []*Call) {
+	needs, why := l.needs, errBehind
+	if needs > 0 {
+		why = errDialled
+	}
+	l.needs = 0
+	now := time.Now()
+	var failed []*Call
+	l.mu.Lock()
+	if l.closed {
+		why = ErrClosed
+	}
+	taken = l.cutLocked()
+	batch = taken[:0]
+	for _, c := range taken {
+		switch {
+		case c.state == abandoned:
+			continue
+		case l.closed, c.stale(now, needs):
+			failed = append(failed, c)
+		default:
+			c.Sent = now
+			batch = append(batch, c)
+		}
+		c.state = begun
+	}
+	l.mu.Unlock()
+	failAll(failed, &Error{Err: why})
+	return taken, batch
 }
 
 // cutLocked removes from the queue as many calls as may go out together.
@@ -188,33 +204,22 @@ func (l *Line) cutLocked() []*Call {
 	return taken
 }
 
-func earliest(calls []*Call) time.Time {
-	first := calls[0].Deadline
-	for _, c := range calls[1:] {
-		if c.Deadline.Before(first) {
-			first = c.Deadline
-		}
-	}
-	return first
-}
-
 // feedEvery is after how many replies the line looks for more to send. Redis works on that while
 // the rest of the replies are handed out, instead of waiting for the last of them.
 const feedEvery = 16
 
-// exchange sends the batch and hands out the replies. Everything is under the earliest deadline of
-// the calls in flight: when that has passed, the connection is not worth waiting for.
-func (l *Line) exchange(batch []*Call, now time.Time, feed bool) {
-	flight, deadline := batch, earliest(batch)
-	l.link.fuse.arm(deadline)
+// exchange sends the batch and hands out the replies. It is under the time of the first call without an
+// answer: when that is up, the connection is not worth waiting for.
+func (l *Line) exchange(batch []*Call, feed bool) {
+	flight, armed := batch, batch[0].by
+	l.link.fuse.arm(armed)
 	l.link.inFlight.Store(true)
 	err := l.link.write(batch)
 	moved := false
 	// Callers who were woken together with the first one need not wait for its reply.
 	for n := 0; feed && err == nil && n < len(flight) && len(flight) < maxBatch; {
 		n = len(flight)
-		flight, now, err = l.feed(flight, now)
-		deadline = earliest(flight)
+		flight, err = l.feed(flight)
 	}
 	for n := 1; err == nil && len(flight) > 0; n++ {
 		if err = l.link.receive(flight[0], &moved); err == nil && len(flight) == 1 {
@@ -225,13 +230,29 @@ func (l *Line) exchange(batch []*Call, now time.Time, feed bool) {
 		}
 		flight[0].finish(nil)
 		flight = flight[1:]
-		if feed && n%feedEvery == 0 && len(flight) > 0 && len(flight) < maxBatch && !moved {
-			flight, now, err = l.feed(flight, now)
-			deadline = earliest(flight)
+		if len(flight) == 0 {
+			break
+		}
+		if flight[0].by != armed {
+			armed = flight[0].by
+			l.link.fuse.arm(armed)
+		}
+		if feed && n%feedEvery == 0 && len(flight) < maxBatch && !moved {
+			flight, err = l.feed(flight)
 		}
 	}
+	l.settle(flight, err, moved)
+}
+
+// settle ends an exchange that left these calls without an answer.
+func (l *Line) settle(flight []*Call, err error, moved bool) {
 	l.link.inFlight.Store(len(flight) > 0)
-	err = l.link.disarm(deadline.Sub(now), err)
+	var limit time.Duration // of the call whose time is up, if one's is
+	if len(flight) > 0 {
+		limit = flight[0].by.Sub(flight[0].Sent)
+	}
+	err = l.link.disarm(limit, err)
+	l.link.report(err, moved)
 	if err != nil || moved {
 		l.disconnect() // before anything is sent again, by whom ever
 	}
@@ -249,20 +270,17 @@ func (l *Line) exchange(batch []*Call, now time.Time, feed bool) {
 }
 
 // feed sends what has come into the queue behind the calls that are in flight.
-func (l *Line) feed(flight []*Call, before time.Time) ([]*Call, time.Time, error) {
+func (l *Line) feed(flight []*Call) ([]*Call, error) {
 	runtime.Gosched() // those who got their replies may ask for more
-	taken, more, now := l.take(nil)
+	taken, more := l.take()
 	flight = append(flight, more...)
-	l.link.fuse.arm(earliest(flight))
 	var err error
 	if len(more) > 0 {
 		err = l.link.write(more)
-	} else {
-		now = before
 	}
 	clear(taken)
 	l.spare = taken[:0]
-	return flight, now, err
+	return flight, err
 }
 
 func (l *Line) isClosed() bool {

@@ -27,6 +27,7 @@ func (s *Source) greet(link *Link, limit time.Duration) error {
 	began := time.Now()
 	cmds := s.greeting()
 	replies, err := link.doAll(limit, cmds)
+	link.greeted = time.Since(began)
 	must := len(s.dialer.Greeting)
 	for i, reply := range replies { // also of a server that says why and closes the connection
 		refused, ok := reply.(redis.Error)

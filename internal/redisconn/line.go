@@ -8,8 +8,11 @@ import (
 
 // A Line is one connection shared by goroutines. Calls that come while an exchange is under way
 // are sent together in the next write, and replies are handed out in order. The connection is
-// dialled when it is needed, and given up after any failure, so that whatever is sent later is
-// also executed later.
+// dialled when it is needed, and given up after any failure. The one that replaces it first ends it in
+// the server, so that whatever is sent later is also executed later.
+//
+// The queue is in the order in which the line gives its calls up. A call with less time than those ahead
+// of it has to leave by itself.
 //
 // Whoever has set busy drives: takes the queue, writes it, reads the replies. A caller whose
 // context cannot end drives its own call, which spares two switches of goroutines; every other
@@ -21,12 +24,14 @@ type Line struct {
 	wake chan struct{} // hands the drive to the goroutine; one slot, for the one drive there is
 	done chan struct{} // closed when the line is closed, nobody drives and the goroutine has ended
 
-	spare []*Call // the driver's: an emptied batch, for its memory
+	// The driver's own.
+	spare []*Call       // an emptied batch, for its memory
+	needs time.Duration // of an exchange, if the connection was dialled for the calls that are taken next
 
 	mu      sync.Mutex // guards the fields below
 	link    *Link      // nil: not connected. Only the driver changes it, and reads it without mu
 	queue   []*Call
-	horizon time.Time // no deadline of the calls ahead of a new one is later
+	last    time.Time // when the newest call is given up
 	busy    bool      // somebody drives; true while queue is not empty
 	started bool      // the goroutine runs
 	closed  bool
@@ -35,7 +40,7 @@ type Line struct {
 // NewLine returns a line that dials from source when it is first used.
 func NewLine(source *Source) *Line {
 	return &Line{
-		port: source.NewPort(),
+		port: source.newLinePort(),
 		stop: make(chan struct{}),
 		wake: make(chan struct{}, 1),
 		done: make(chan struct{}),
@@ -51,45 +56,45 @@ func (l *Line) Do(ctx context.Context, c *Call) error {
 		return &Error{Err: err}
 	}
 	inline := ctx.Done() == nil
-	drive, alone, err := l.enqueue(c, inline, true)
+	drive, err := l.enqueue(c, inline, true)
 	switch {
 	case err != nil:
 		c.written()
 		return err
 	case drive:
-		l.driveOnce()
-		return c.err // the call was the first of the batch
+		l.driveFor(c)
+		return c.err
 	}
-	return l.await(ctx, c, alone)
+	return l.await(ctx, c)
 }
 
 // Go sends the call and does not wait for it; what becomes of it is not told.
 func (l *Line) Go(c *Call) {
-	if _, _, err := l.enqueue(c, false, false); err != nil {
+	if _, err := l.enqueue(c, false, false); err != nil {
 		c.written()
 	}
 }
 
-// enqueue puts c into the queue. If nobody drives, the caller (inline) or the goroutine does. alone
-// says that nobody looks after the call's deadline: the calls ahead of it may take longer.
-func (l *Line) enqueue(c *Call, inline, waits bool) (drive, alone bool, err error) {
+// enqueue puts c into the queue. If nobody drives, the caller (inline) or the goroutine does.
+func (l *Line) enqueue(c *Call, inline, waits bool) (drive bool, err error) {
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
-		return false, false, &Error{Err: ErrClosed}
+		return false, &Error{Err: ErrClosed}
 	}
 	idle := !l.busy
 	drive = inline && idle
 	if waits && !drive {
 		c.done = make(chan struct{})
 	}
-	alone = !idle && c.Deadline.Before(l.horizon)
-	if !alone {
-		l.horizon = c.Deadline
-	}
-	if !idle {
+	if !idle || l.link == nil {
 		c.born = time.Now()
 	}
+	c.by = c.Deadline
+	if !idle && c.by.Before(l.last) {
+		c.by = l.last
+	}
+	l.last = c.by
 	l.queue = append(l.queue, c)
 	l.busy = true
 	if idle && !drive {
@@ -99,15 +104,14 @@ func (l *Line) enqueue(c *Call, inline, waits bool) (drive, alone bool, err erro
 	if idle && !drive {
 		l.wake <- struct{}{} // has room: there is one drive, and it was ours
 	}
-	return drive, alone, nil
+	return drive, nil
 }
 
-// await waits for the end of a call that somebody else drives. No exchange takes longer than the
-// earliest deadline of its calls; so the driver is back in time for a call before which there are
-// only earlier deadlines, and only the others need a timer.
-func (l *Line) await(ctx context.Context, c *Call, alone bool) error {
+// await waits for the end of a call that somebody else drives. The line ends it when it gives it up; a
+// call whose time is up before that needs a timer.
+func (l *Line) await(ctx context.Context, c *Call) error {
 	var late <-chan time.Time
-	if alone {
+	if c.Deadline.Before(c.by) {
 		t := time.NewTimer(time.Until(c.Deadline))
 		defer t.Stop()
 		late = t.C

@@ -3,6 +3,7 @@ package redisconn
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,21 +42,23 @@ func isOK(_ []any, reply any) bool { return reply == "OK" }
 // A Link is one connection that its owner uses alone: one exchange at a time. Only Close may be
 // called beside an exchange. After an error that is not a reply of Redis the link is dead.
 type Link struct {
-	conn redis.Conn
+	conn guarded
 	fuse *fuse // closes conn when an exchange takes too long
 
 	source   *Source
-	inFlight atomic.Bool // from before something is written until all of it is answered
-	once     sync.Once   // closes conn
+	pace     *pace
+	greeted  time.Duration // how long the greeting took
+	inFlight atomic.Bool   // from before something is written until all of it is answered
+	once     sync.Once     // closes conn
 
 	// Guarded by source.orphans.mu.
 	session session
 	gone    bool // it was closed
 }
 
-func newLink(conn redis.Conn, s *Source) *Link {
+func newLink(conn redis.Conn, s *Source, p *pace) *Link {
 	s.links.Add(1)
-	k := &Link{conn: conn, source: s}
+	k := &Link{conn: guarded{conn}, source: s, pace: p}
 	k.fuse = newFuse(k.Close)
 	return k
 }
@@ -91,6 +94,7 @@ func (k *Link) DoAll(limit time.Duration, cmds ...Command) (replies []any, err e
 	if limit <= 0 {
 		return nil, ErrTimeout // nothing was sent
 	}
+	defer func() { k.report(err, slices.ContainsFunc(replies, saysMoved)) }()
 	k.fuse.arm(time.Now().Add(limit))
 	k.inFlight.Store(true)
 	err = k.send(cmds)
@@ -127,6 +131,25 @@ func (k *Link) send(cmds []Command) error {
 // one of those read was another's.
 func (k *Link) surplus() error { return nil }
 
+// report tells the dials that come after what became of an exchange. moved says that the server is of no
+// use.
+func (k *Link) report(err error, moved bool) {
+	switch {
+	case moved:
+		k.pace.failed(true)
+	case err == nil:
+		k.pace.succeeded()
+	default:
+		k.pace.failed(false)
+	}
+}
+
+// saysMoved reports whether a reply says that the server is of no use.
+func saysMoved(reply any) bool {
+	refused, ok := reply.(redis.Error)
+	return ok && Classify(refused) == Moved
+}
+
 // disarm ends an exchange under the fuse and returns its error. That is never nil when the fuse has
 // blown.
 func (k *Link) disarm(limit time.Duration, err error) error {
@@ -143,8 +166,5 @@ func (k *Link) disarm(limit time.Duration, err error) error {
 // read returns the next reply. The fuse blows at the limit; the read deadline gets a little more,
 // so that it is always the fuse that acts.
 func (k *Link) read(limit time.Duration) (any, error) {
-	if c, ok := k.conn.(redis.ConnWithTimeout); ok {
-		return c.ReceiveWithTimeout(limit + time.Second)
-	}
-	return k.conn.Receive()
+	return k.conn.receive(limit + time.Second)
 }

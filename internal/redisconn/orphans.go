@@ -153,7 +153,7 @@ func (s *Source) reap() {
 		if !s.orphans.matter() {
 			return
 		}
-		if link, err := s.connect(s.ctx, leastDial); err == nil {
+		if link, err := s.paced(s.ctx, s.waits); err == nil {
 			link.Close()
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,6 +60,8 @@ type Source struct {
 	links  atomic.Int64 // that are open
 
 	orphans orphans
+	lines   *pace // of dials for lines
+	waits   *pace // of dials for connections that wait, which must not keep lines from dialling
 
 	mu     sync.Mutex     // guards the fields below
 	open   sync.WaitGroup // dials under way; grows under mu only, and not once closed
@@ -72,6 +72,9 @@ type Source struct {
 func NewSource(dialer Dialer, name string) *Source {
 	s := &Source{dialer: dialer, name: name}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	// Two dials at a time, of which one may be for connections that wait.
+	both := make(chan struct{}, 2)
+	s.lines, s.waits = newPace(both), newPace(make(chan struct{}, 1), both)
 	return s
 }
 
@@ -112,122 +115,43 @@ func (s *Source) enter() bool {
 	return !s.closed
 }
 
-// A Port dials for one owner: at most one dial at a time, however often the owner loses patience.
-// It is used by one goroutine at a time.
-type Port struct {
-	source  *Source
-	pending *dialling // the dial under way, if any
-}
+// dialLimit is how long a dial may take, with its greeting, whatever the patience of who waits for it.
+const dialLimit = 10 * time.Second
 
-// A dialling is a dial under way and the goroutine that does it.
-type dialling struct {
-	since  time.Time
-	give   time.Duration      // how long it may take
-	cancel context.CancelFunc // nobody wants its connection any more
-	// result has no room: until the owner takes the connection, the goroutine has it, and closes it
-	// when it is not wanted any more.
-	result chan dialled
-}
-
-type dialled struct {
-	link *Link
-	err  error
-}
-
-const (
-	// leastDial is how long a dial may take, whatever its owner's patience: with a handshake it takes
-	// longer than the exchange for which it is made.
-	leastDial = 2 * time.Second
-	// stuck is how many times that a dial may take before it is given up for another one: a dialer
-	// without a context and without a time limit of its own can hang on a dead network for very long.
-	stuck = 5
-)
-
-// NewPort returns a port of s.
-func (s *Source) NewPort() *Port { return &Port{source: s} }
-
-// Dial returns a new connection. It blocks at most for the limit; a dial that takes longer goes on,
-// and the next call takes its result.
-func (p *Port) Dial(limit time.Duration) (*Link, error) { return p.dial(limit, nil) }
-
-// dial is Dial that also ends, with [ErrClosed], when stop is closed.
-func (p *Port) dial(limit time.Duration, stop <-chan struct{}) (*Link, error) {
-	if p.pending != nil && time.Since(p.pending.since) > stuck*p.pending.give {
-		p.Hangup()
-	}
-	if p.pending == nil && !p.begin(max(limit, leastDial)) {
+// paced is connect at the pace of the source's other dials.
+func (s *Source) paced(ctx context.Context, p *pace) (*Link, error) {
+	if !p.enter(ctx) {
 		return nil, ErrClosed
 	}
-	t := time.NewTimer(limit)
-	defer t.Stop()
-	select {
-	case d := <-p.pending.result:
-		p.pending = nil
-		return d.link, d.err
-	case <-stop:
-		return nil, ErrClosed
-	case <-p.source.ctx.Done():
-		return nil, ErrClosed
-	case <-t.C:
-		return nil, fmt.Errorf("dialling: %w (%v)", ErrTimeout, limit.Round(time.Millisecond))
+	defer p.leave()
+	link, err := s.connect(ctx, p)
+	// Until a connection was made once, whoever asks is told at once.
+	if err != nil && ctx.Err() == nil && s.met.Load() {
+		p.notDialled(err)
 	}
-}
-
-// begin starts a dial. It returns false if the source is closed.
-func (p *Port) begin(give time.Duration) bool {
-	s := p.source
-	if !s.enter() {
-		return false
-	}
-	ctx, cancel := context.WithCancel(s.ctx)
-	d := &dialling{since: time.Now(), give: give, cancel: cancel, result: make(chan dialled)}
-	p.pending = d
-	// Owned by the port; ends when the port takes the result, hangs up or the source is closed, and
-	// the user's dialer has returned. Source.Close waits for it.
-	go s.run(ctx, d)
-	return true
-}
-
-// Hangup gives up a dial under way: its connection is closed when it comes.
-func (p *Port) Hangup() {
-	if p.pending != nil {
-		p.pending.cancel()
-		p.pending = nil
-	}
-}
-
-// run dials, and keeps the result until it is taken or not wanted.
-func (s *Source) run(ctx context.Context, d *dialling) {
-	defer s.open.Done()
-	defer d.cancel()
-	link, err := s.connect(ctx, d.give)
-	select {
-	case d.result <- dialled{link, err}:
-	case <-ctx.Done():
-		if link != nil {
-			link.Close()
-		}
-	}
+	return link, err
 }
 
 // connect dials and greets.
-func (s *Source) connect(ctx context.Context, give time.Duration) (*Link, error) {
-	ctx, cancel := context.WithTimeout(ctx, give)
+func (s *Source) connect(ctx context.Context, p *pace) (*Link, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
-	conn, err := s.dialer.Dial(ctx)
+	conn, err := s.dial(ctx)
 	if err == nil && conn == nil {
 		err = errors.New("the pool's dialer returned no connection and no error")
 	}
 	if err != nil && ctx.Err() == context.DeadlineExceeded {
-		err = ErrTimeout // it is our limit that has passed, and no context of the user's
+		// It is our limit that has passed, and no context of the user's.
+		err = fmt.Errorf("dialling: %w (%v)", ErrTimeout, dialLimit)
 	}
 	if err != nil {
 		return nil, discreet(err)
 	}
-	link := newLink(conn, s)
+	link := newLink(conn, s, p)
 	stop := context.AfterFunc(ctx, link.Close)
 	defer stop()
-	if err := s.greet(link, give); err != nil {
+	deadline, _ := ctx.Deadline()
+	if err := s.greet(link, time.Until(deadline)); err != nil {
 		link.Close()
 		return nil, err
 	}
@@ -235,28 +159,31 @@ func (s *Source) connect(ctx context.Context, give time.Duration) (*Link, error)
 	return link, nil
 }
 
-// errURL stands for what redigo's DialURL, in a pool's dialer, says of a URL that it cannot use: it
-// repeats the URL, or the piece that it does not like, and a password with an unescaped special
-// character can end up in every piece.
-var errURL = errors.New("the pool's dialer cannot use its URL, which is not repeated here:" +
-	" write redis://[user:password@]host:port/db, with special characters of the password" +
-	" percent-encoded (%40 for @, %2F for /)")
-
-// discreet cuts off what an error reply quotes of our command: where AUTH is not known, that is the
-// password, and where EVALSHA is not, an owner's id. Errors that quote a URL are replaced.
-func discreet(err error) error {
-	var reply redis.Error
-	if errors.As(err, &reply) {
-		if text, _, cut := strings.Cut(string(reply), ", with args"); cut {
-			return redis.Error(text)
+// dial calls the dialer, and comes back when ctx ends whatever the dialer does: it may take no context.
+// A connection that comes later is closed.
+func (s *Source) dial(ctx context.Context) (redis.Conn, error) {
+	type dialled struct {
+		conn redis.Conn
+		err  error
+	}
+	result := make(chan dialled)
+	s.open.Add(1) // the dial that called is counted, so that this is no first one beside Wait
+	// Owned by the source; ends with the dialer. Close waits for it, at most for its limit.
+	go func() {
+		defer s.open.Done()
+		conn, err := s.dialer.Dial.call(ctx)
+		select {
+		case result <- dialled{conn, err}:
+		case <-ctx.Done():
+			if conn != nil {
+				_ = guarded{conn}.Close()
+			}
 		}
-		return err
+	}()
+	select {
+	case d := <-result:
+		return d.conn, d.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	var bad *url.Error
-	text := err.Error()
-	if errors.As(err, &bad) && bad.Op == "parse" || strings.Contains(text, "invalid redis URL") ||
-		strings.Contains(text, "invalid database: ") {
-		return errURL
-	}
-	return err
 }

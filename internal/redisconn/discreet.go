@@ -1,0 +1,35 @@
+package redisconn
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// errURL stands for what redigo's DialURL, in a pool's dialer, says of a URL that it cannot use: it
+// repeats the URL, or the piece that it does not like, and a password with an unescaped special
+// character can end up in every piece.
+var errURL = errors.New("the pool's dialer cannot use its URL, which is not repeated here:" +
+	" write redis://[user:password@]host:port/db, with special characters of the password" +
+	" percent-encoded (%40 for @, %2F for /)")
+
+// discreet cuts off what an error reply quotes of our command: where AUTH is not known, that is the
+// password, and where EVALSHA is not, an owner's id. Errors that quote a URL are replaced.
+func discreet(err error) error {
+	var reply redis.Error
+	if errors.As(err, &reply) {
+		if text, _, cut := strings.Cut(string(reply), ", with args"); cut {
+			return redis.Error(text)
+		}
+		return err
+	}
+	var bad *url.Error
+	text := err.Error()
+	if errors.As(err, &bad) && bad.Op == "parse" || strings.Contains(text, "invalid redis URL") ||
+		strings.Contains(text, "invalid database: ") {
+		return errURL
+	}
+	return err
+}

@@ -1,0 +1,127 @@
+package redisconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// A Port dials for one owner: one dial at a time, however often the owner loses patience. A dial has
+// the limit of its own, dialLimit. Its connection is kept for the owner's next call; its error is for
+// who waits at that moment, and for nobody else. A port is used by one goroutine at a time.
+type Port struct {
+	source  *Source
+	pace    *pace
+	pending *dialling // the dial under way, or the connection that nobody has taken; nil: neither
+}
+
+// A dialling is a dial under way and the goroutine that does it.
+type dialling struct {
+	cancel context.CancelFunc // nobody wants its connection any more
+	// result has no room: until the owner takes the connection, the goroutine has it, and closes it
+	// when it is not wanted any more.
+	result chan *Link
+	failed chan struct{} // closed when err is set
+	err    error
+}
+
+// NewPort returns a port of s for a connection that waits.
+func (s *Source) NewPort() *Port { return &Port{source: s, pace: s.waits} }
+
+// newLinePort returns a port of s for a line.
+func (s *Source) newLinePort() *Port { return &Port{source: s, pace: s.lines} }
+
+// Dial returns a new connection. It blocks at most for the limit. A dial that takes longer goes on, and
+// the next call takes its connection. The errors are [ErrTimeout], [ErrClosed] or the dial's.
+func (p *Port) Dial(limit time.Duration) (*Link, error) { return p.dial(limit, nil) }
+
+// dial is Dial that also ends, with [ErrClosed], when stop is closed.
+func (p *Port) dial(limit time.Duration, stop <-chan struct{}) (*Link, error) {
+	if p.pending != nil && p.pending.over() {
+		p.pending = nil // it failed when nobody waited: that says nothing about now
+	}
+	if p.pending == nil && !p.begin() {
+		return nil, ErrClosed
+	}
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case link := <-p.pending.result:
+		p.pending = nil
+		return link, nil
+	case <-p.pending.failed:
+		err := p.pending.err
+		p.pending = nil
+		return nil, err
+	case <-stop:
+		return nil, ErrClosed
+	case <-p.source.ctx.Done():
+		return nil, ErrClosed
+	case <-t.C:
+		err := fmt.Errorf("dialling: %w (%v)", ErrTimeout, limit.Round(time.Millisecond))
+		if last := p.pace.last(); last != nil { // there may have been a pause all the time
+			err = fmt.Errorf("%w; the last attempt: %v", err, last)
+		}
+		return nil, err
+	}
+}
+
+// slow reports whether all that an error of Dial says is that it takes long. Until a connection was made
+// once, the time limit of a dialer of the user's is an answer for all who ask.
+func (p *Port) slow(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, ErrTimeout) ||
+		p.source.Met() && errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// over reports whether the dial has failed.
+func (d *dialling) over() bool {
+	select {
+	case <-d.failed:
+		return true
+	default:
+		return false
+	}
+}
+
+// begin starts a dial. It returns false if the source is closed.
+func (p *Port) begin() bool {
+	s := p.source
+	if !s.enter() {
+		return false
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	d := &dialling{cancel: cancel, result: make(chan *Link), failed: make(chan struct{})}
+	p.pending = d
+	// Owned by the port; ends when the dial fails, the port takes its connection or hangs up, or the
+	// source is closed. Source.Close waits for it.
+	go s.run(ctx, p.pace, d)
+	return true
+}
+
+// Hangup gives up a dial under way: its connection is closed when it comes.
+func (p *Port) Hangup() {
+	if p.pending != nil {
+		p.pending.cancel()
+		p.pending = nil
+	}
+}
+
+// run dials, and keeps the connection until it is taken or not wanted.
+func (s *Source) run(ctx context.Context, p *pace, d *dialling) {
+	defer s.open.Done()
+	defer d.cancel()
+	link, err := s.paced(ctx, p)
+	if err != nil {
+		d.err = err
+		close(d.failed)
+		return
+	}
+	select {
+	case d.result <- link:
+	case <-ctx.Done():
+		link.Close()
+	}
+}
