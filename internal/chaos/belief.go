@@ -106,7 +106,7 @@ func (b *belief) deed() {
 	switch draw {
 	case 0:
 		what = "Extend"
-		d := ttl/2 + upTo(b.w.random, 2*ttl)
+		d := max(ttl/2, 50*time.Millisecond) + upTo(b.w.random, 2*ttl)
 		b.rec.Longest = max(b.rec.Longest, d)
 		err = b.lease.Extend(ctx, d)
 	case 1:

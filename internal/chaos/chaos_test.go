@@ -58,6 +58,9 @@ func common() chaos.Config {
 		Seed: *seed, Clients: *clients, Workers: *workers, Names: *names, Processes: *processes,
 		Operator: *operator, Duration: *duration, Round: 8 * time.Second,
 	}
+	if !cfg.Operator {
+		cfg.Strangers = 1
+	}
 	if cfg.Seed == 0 {
 		cfg.Seed = uint64(rand.Uint32())
 	}
@@ -83,8 +86,12 @@ func configs() []chaos.Config {
 		all = append(all, short)
 		short.Seed = 1
 		all = append(all, short)
-		short.Operator, short.Seed = true, 2
+		short.Operator, short.Strangers, short.Seed = true, 0, 2
 		all = append(all, short)
+	}
+	if cfg.Duration == 0 && *ttl == 0 { // the shortest that there is
+		cfg.TTL, cfg.Duration, cfg.Round, cfg.Seed = 50*time.Millisecond, time.Second, 3*time.Second, 3
+		all = append(all, cfg)
 	}
 	return all
 }

@@ -14,7 +14,8 @@ const (
 	slack          = time.Second
 )
 
-// A Config says how a run is to be. All fields must be set but Processes, Operator and Rest.
+// A Config says how a run is to be. All fields must be set but Processes, Strangers, Operator
+// and Rest.
 type Config struct {
 	Seed      uint64        // of the programs and the faults; how they meet is up to the scheduler
 	TTL       time.Duration // of the locks; work takes up to four of them
@@ -24,6 +25,7 @@ type Config struct {
 	Workers   int           // of each client
 	Processes int           // that use locks, and are killed and stopped
 	Names     int           // of common locks
+	Strangers int           // that use the common locks without this library; none with Operator
 
 	// Operator lets locks be deleted, reset and seized while they are held. Two can believe then, for a
 	// time that the rule "told" bounds; the rule "overlap" forgives only what such an act explains.

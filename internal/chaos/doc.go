@@ -8,9 +8,10 @@
 // A run is a sequence of rounds. In most there are faults for a while, then everything is healed, the
 // holders release, and those who wait still have to get their locks. Some locks are held by processes of
 // their own, which are killed and stopped. One lock is handed over while signals get lost, so that those
-// who wait without a fault find it by a look. Every third round is calm: there are no faults, the common locks
-// are handed over as fast as they can be, and waiters leave when they would get the signal. The history of
-// a round is checked by rules that know nothing of each other, nor of the library:
+// who wait without a fault find it by a look. A stranger takes the common locks as another library does.
+// Every third round is calm: there are no faults, the common locks are handed over as fast as they can be,
+// and waiters leave when they would get the signal. The history of a round is checked by rules that know
+// nothing of each other, nor of the library:
 //
 //   - overlap: two clients believe at the same time that they hold a name;
 //   - fence: a later lease has no greater fencing token, also across rounds;

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -13,7 +14,7 @@ func (w *worker) options(how, name string) (o *lock.MutexOptions, again bool) {
 	o.NoRenewal = chance(w.random, 15)
 	o.NoFence = chance(w.random, 10)
 	if chance(w.random, 10) {
-		o.MaxHold = ttl/2 + upTo(w.random, 3*ttl)
+		o.MaxHold = max(ttl/2, 50*time.Millisecond) + upTo(w.random, 3*ttl)
 	}
 	fresh := how != "Adopt" && how != "Seize"
 	if fresh && o.MaxHold == 0 && chance(w.random, 8) {

@@ -31,6 +31,7 @@ type run struct {
 	losers  []*worker // who take part in it
 	nemeses []*nemesis
 	puppets []*puppet
+	others  []*stranger
 	watch   *watch
 
 	unharmed []int // clients
@@ -109,6 +110,9 @@ func start(t testing.TB, cfg Config) *run {
 		p := &puppet{run: r, seat: r.harmed(cfg.Clients + i), random: cfg.random(uint64(2000 + i))}
 		r.puppets = append(r.puppets, p)
 	}
+	for i := range cfg.Strangers {
+		r.others = append(r.others, &stranger{run: r, random: cfg.random(uint64(3000 + i)), index: i})
+	}
 	return r
 }
 
@@ -178,6 +182,9 @@ func (r *run) storm(work *sync.WaitGroup, stop <-chan struct{}) {
 	}
 	for _, p := range r.puppets {
 		work.Go(func() { p.live(stop) })
+	}
+	for _, s := range r.others {
+		work.Go(func() { s.live(stop) })
 	}
 	r.torment(r.cfg.Round)
 	close(stopFaults)
