@@ -143,12 +143,30 @@ func (w *world) transmit(e *end, b []byte) (int, error) {
 	if err := e.out.push(b[:pass], at, lost); err != nil {
 		return 0, net.ErrClosed
 	}
+	w.greets(e.conn, down, e.out.isLost())
 	if broken {
 		w.note("connection of client %d cut within a write", c.client)
 		c.breaks(at, true)
 		return pass, errCut
 	}
 	return len(b), nil
+}
+
+// dialLimit is how long a dial may take, with its greeting.
+const dialLimit = 10 * time.Second
+
+// greets takes note whether a connection's greeting is lost. What is lost does not come again here, as a
+// kernel would send it: so its client goes on waiting until the dial has had its time.
+func (w *world) greets(c *conn, down, lost bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case c.greeted:
+	case lost:
+		w.dialling[c.client] = max(w.dialling[c.client], w.elapsed()+dialLimit)
+	case down:
+		c.greeted = true
+	}
 }
 
 // breaks ends both directions at a time.

@@ -27,9 +27,12 @@ func (w *world) waited(wait *waiting) {
 	delete(w.waits, wait)
 }
 
-// well returns since when a client has had no accident; ok is false while it has one.
+// well, with w.mu held, returns since when a client has had no accident; ok is false while it has one.
 func (w *world) well(client int) (since time.Duration, ok bool) {
 	now := w.elapsed()
+	if since = w.dialling[client]; since > now {
+		return 0, false
+	}
 	for i := range w.plan.windows {
 		win := &w.plan.windows[i]
 		if win.client != everybody && win.client != client || win.from > now {

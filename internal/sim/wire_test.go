@@ -17,6 +17,8 @@ type conn struct {
 	id     int64   // by which the store knows it
 	up     *stream // commands
 	down   *stream // replies
+
+	greeted bool // a reply came; guarded by world.mu
 }
 
 // An end is one side of a conn, as a net.Conn.
@@ -70,6 +72,12 @@ func (s *stream) push(b []byte, at time.Time, lost bool) error {
 	s.pieces = append(s.pieces, piece{append([]byte(nil), b...), at})
 	s.tell()
 	return nil
+}
+
+func (s *stream) isLost() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost
 }
 
 // finish has the reader get EOF. What is on its way arrives until then, or at that time at the

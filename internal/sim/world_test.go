@@ -54,6 +54,7 @@ type world struct {
 	ghosts     map[string]time.Duration // other ids by when they were first seen at a lock
 	blocks     map[string]int           // calls of Block that may hold a lock's key
 	sessions   sessions
+	dialling   map[int]time.Duration // until when a client may wait for a dial whose greeting is lost
 }
 
 // A client is a lock.Client and how it stands.
@@ -152,7 +153,7 @@ func newWorld(p *plan) *world {
 		shared:   make(map[string]bool),
 		unlocked: make(map[string]bool), abandoned: make(map[string]orphan),
 		held: make(map[string]bool), ghosts: make(map[string]time.Duration), blocks: make(map[string]int),
-		sessions: newSessions(),
+		sessions: newSessions(), dialling: make(map[int]time.Duration),
 	}
 	w.command("PING") // this starts its server
 	w.command("ZADD", "lock-pool:{p}", 1, "m1", 2, "m2")
