@@ -72,8 +72,8 @@ func NewBatch(deadline time.Time, cmds []Command) *Call {
 }
 
 // stale reports whether the call is not worth sending any more. To send one that is not answered in the
-// little that is left would cost its neighbours the connection. On a connection that was dialled
-// meanwhile, needs is what an exchange may take. If the call has less, and less than half of what it had
+// little that is left would cost its neighbours the connection. needs is what an exchange on it may take.
+// If the call has less, and less than half of what it had
 // when it came, it is not sent: the next attempt finds the connection there, where each attempt would
 // else end the one that it waited for, and so on for ever.
 func (c *Call) stale(now time.Time, needs time.Duration) bool {

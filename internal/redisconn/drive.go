@@ -16,11 +16,8 @@ const maxBatch = 1024
 // slowest is how many times longer than a greeting an exchange may take.
 const slowest = 4
 
-// The errors of calls that were not sent, because they had too little time left.
-var (
-	errBehind  = fmt.Errorf("%w: others were before it", ErrTimeout)
-	errDialled = fmt.Errorf("%w: the connection took too long", ErrTimeout)
-)
+// errBehind is the error of a call that had too little time left to be sent.
+var errBehind = fmt.Errorf("%w: the connection, or others, took too long", ErrTimeout)
 
 // handOverLocked gives the drive, which was the caller's, to the goroutine. The caller must send
 // the wake-up, after it has freed mu: else the goroutine would have to wait for that at once.
@@ -111,7 +108,6 @@ func (l *Line) connect() bool {
 		l.notConnected(err)
 		return false
 	}
-	l.needs = slowest * link.greeted
 	l.mu.Lock()
 	closed := l.closed
 	if !closed {
@@ -162,11 +158,7 @@ func (l *Line) notConnected(err error) {
 // take removes calls from the queue, and returns of them the batch that is to be written. Those whose
 // callers left are not in it, nor those that are not worth sending.
 func (l *Line) take() (taken, batch []*Call) {
-	needs, why := l.needs, errBehind
-	if needs > 0 {
-		why = errDialled
-	}
-	l.needs = 0
+	needs, why := slowest*l.link.greeted, errBehind
 	now := time.Now()
 	var failed []*Call
 	l.mu.Lock()

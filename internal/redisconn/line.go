@@ -24,9 +24,7 @@ type Line struct {
 	wake chan struct{} // hands the drive to the goroutine; one slot, for the one drive there is
 	done chan struct{} // closed when the line is closed, nobody drives and the goroutine has ended
 
-	// The driver's own.
-	spare []*Call       // an emptied batch, for its memory
-	needs time.Duration // of an exchange, if the connection was dialled for the calls that are taken next
+	spare []*Call // the driver's: an emptied batch, for its memory
 
 	mu      sync.Mutex // guards the fields below
 	link    *Link      // nil: not connected. Only the driver changes it, and reads it without mu

@@ -72,9 +72,9 @@ type Source struct {
 func NewSource(dialer Dialer, name string) *Source {
 	s := &Source{dialer: dialer, name: name}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	// Two dials at a time, of which one may be for connections that wait.
-	both := make(chan struct{}, 2)
-	s.lines, s.waits = newPace(both), newPace(make(chan struct{}, 1), both)
+	// A line dials whenever it needs to: a renewal must not wait for the dials of others. Of the
+	// connections that wait, of which there may be many, one dials at a time.
+	s.lines, s.waits = newPace(), newPace(make(chan struct{}, 1))
 	return s
 }
 
