@@ -102,6 +102,7 @@ func (a *attempt) given() string {
 // nextID returns the id of the next acquire: the one in doubt, the given one, or a fresh one.
 func (a *attempt) nextID() (string, error) {
 	if id := cmp.Or(a.id, a.given()); id != "" {
+		oldestID.uses(id)
 		return id, nil
 	}
 	return newID(a.mutex.settings.label)

@@ -7,9 +7,6 @@ import (
 )
 
 const (
-	// lateness is for how long after its end a command without a reply may still be executed: the kernel
-	// goes on sending what a closed connection had not delivered.
-	lateness = 2 * time.Minute
 	// strangeBy is by how many milliseconds a PTTL must exceed everything that the lease asked for.
 	// A cut leaves a key alone that has lost as much since it was seen.
 	strangeBy = 1000
@@ -191,7 +188,7 @@ func (c *cutter) end(err error) {
 		c.phase = cutWanted
 	}
 	if sent(err) {
-		c.doubt = time.Now().Add(lateness)
+		c.doubt = time.Now().Add(lateLimit)
 	}
 	close(c.over)
 }

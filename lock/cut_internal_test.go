@@ -148,7 +148,7 @@ func TestCutterRefuses(t *testing.T) {
 			if err != errNoReply {
 				continue
 			}
-			time.Sleep(lateness - time.Second)
+			time.Sleep(lateLimit - time.Second)
 			if err := c.ask(t.Context(), time.Minute); !errors.Is(err, ErrInvalid) {
 				t.Errorf("in doubt: %v", err)
 			}

@@ -3,7 +3,9 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,4 +94,55 @@ func TestDoDoesNotRunWithoutTheLock(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, lock.ErrHeld) {
 		t.Errorf("Do: %v", err)
 	}
+}
+
+// The error of a Do whose lease was lost says so once, on one line, whatever the function returns.
+func TestDoSaysOnce(t *testing.T) {
+	t.Parallel()
+	s := redistest.Shared(t)
+	c := open(t, s, &lock.Options{TTL: 300 * time.Millisecond})
+	failed := errors.New("the job failed")
+	for what, fails := range map[string]func(cause error) error{
+		"nothing":         func(error) error { return nil },
+		"the cause":       func(cause error) error { return cause },
+		"wraps the cause": func(cause error) error { return fmt.Errorf("import: %w", cause) },
+		"joins the cause": func(cause error) error { return errors.Join(failed, cause) },
+		"something else":  func(error) error { return failed },
+	} {
+		name := redistest.Name(t)
+		var cause error
+		err := c.Do(soon(t), name, func(ctx context.Context) error {
+			s.Do(t, "DEL", "lock:"+name)
+			await(t, "the loss", ctx.Done())
+			cause = context.Cause(ctx)
+			return fails(cause)
+		})
+		if text := err.Error(); strings.Count(text, cause.Error()) != 1 || strings.Contains(text, "\n") ||
+			strings.Count(text, "lost") != 1 || !errors.Is(err, lock.ErrLost) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if want := fails(nil); errors.Is(want, failed) && !errors.Is(err, failed) {
+			t.Errorf("%s: %v is not what the function returned", what, err)
+		}
+	}
+}
+
+// Do returns at once when its lease was lost and Redis hangs, and the lock is released when it goes on.
+func TestFaultDoReturnsAfterALoss(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	c := faultMet(t, p.URL(), &lock.Options{TTL: time.Second})
+	var lost time.Time
+	err := c.Mutex("job").Do(soon(t), func(ctx context.Context) error {
+		p.Partition("")
+		await(t, "the loss", ctx.Done())
+		lost = time.Now()
+		return context.Cause(ctx)
+	})
+	faultIs(t, "Do", err, lock.ErrLost)
+	t.Logf("Do returned %v after the loss", faultTook(t, "Do", lost, time.Now(), 100*time.Millisecond))
+	s.Do(t, "SET", "lock:job", s.Do(t, "GET", "lock:job"), "PX", 60_000) // it would be there still
+	p.Heal()
+	redistest.Until(t, "the release", func() bool { return s.Do(t, "EXISTS", "lock:job") == int64(0) })
 }

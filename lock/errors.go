@@ -109,6 +109,45 @@ func (e *waitError) Unwrap() []error {
 	return append(errs, e.met...)
 }
 
+// doError returns the error of a Do: what the function returned, and what became of the lease.
+func doError(fn, lease error) error {
+	if lease == nil {
+		return fn
+	}
+	return &doneError{fn, lease}
+}
+
+type doneError struct {
+	fn    error // nil if the function returned none
+	lease error
+}
+
+// Error is one line, and says nothing twice: functions often return the cause of their context.
+func (e *doneError) Error() string {
+	about := e.lease
+	if lost := new(LostError); errors.As(e.lease, &lost) {
+		about = lost
+	}
+	text := oneLine(about)
+	if e.fn == nil {
+		return text
+	}
+	if fn := oneLine(e.fn); !strings.Contains(fn, text) {
+		return fn + "; " + text
+	}
+	return oneLine(e.fn)
+}
+
+func (e *doneError) Unwrap() []error {
+	if e.fn == nil {
+		return []error{e.lease}
+	}
+	return []error{e.fn, e.lease}
+}
+
+// oneLine returns what an error says, errors that were joined one behind the other.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
 func leftText(ttl time.Duration) string {
 	if ttl < 0 {
 		return "without expiry"
@@ -122,20 +161,27 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...)
 }
 
-// explain wraps an error of Redis or of the way there for the user.
+// explain wraps an error of Redis or of the way there for the user. It Is ErrUnknown if the call may have
+// been executed.
 func explain(op, name string, err error) error {
+	if sent(err) {
+		return fmt.Errorf("lock: %s %q: %w: %w", op, name, ErrUnknown, translated(err))
+	}
+	return fmt.Errorf("lock: %s %q: %w", op, name, translated(err))
+}
+
+// translated returns err in this package's terms.
+func translated(err error) error {
 	switch {
 	case errors.Is(err, redisconn.ErrClosed), errors.Is(err, signal.ErrClosed):
-		return fmt.Errorf("lock: %s %q: %w", op, name, ErrClosed)
+		return ErrClosed
 	case redisconn.HasCode(err, "WRONGTYPE"):
-		return fmt.Errorf("lock: %s %q: %w: %w", op, name, ErrWrongType, err)
+		return fmt.Errorf("%w: %w", ErrWrongType, err)
 	case redisconn.HasCode(err, "CROSSSLOT"):
-		return fmt.Errorf("lock: %s %q: in Redis Cluster all keys of a client must be in one slot:"+
-			" give it a prefix with a hash tag, as in Options{Prefix: \"{app}:\"}: %w", op, name, err)
-	case sent(err):
-		return fmt.Errorf("lock: %s %q: %w: %w", op, name, ErrUnknown, err)
+		return fmt.Errorf("in Redis Cluster all keys of a client must be in one slot:"+
+			" give it a prefix with a hash tag, as in Options{Prefix: \"{app}:\"}: %w", err)
 	}
-	return fmt.Errorf("lock: %s %q: %w", op, name, err)
+	return err
 }
 
 // sent reports whether a call that got no reply of its own may have been executed.
@@ -144,8 +190,26 @@ func sent(err error) bool {
 		return false
 	}
 	var e *redisconn.Error
-	return errors.As(err, &e) && e.Sent || errors.Is(err, errReply)
+	return errors.As(err, &e) && e.Sent || errors.Is(err, errReply) || errors.As(err, new(*unsureError))
 }
+
+// repeated returns the error of a call whose first attempt failed with first, and its repeat with err. If
+// the first may have been executed, so may the call, whatever the repeat was told.
+func repeated(first, err error) error {
+	if err != nil && sent(first) && !sent(err) {
+		return &unsureError{err}
+	}
+	return err
+}
+
+// An unsureError is that of a repeat after an attempt that may have been executed.
+type unsureError struct{ repeat error }
+
+func (e *unsureError) Error() string {
+	return fmt.Sprintf("the first attempt got no reply, and the second one failed: %v", e.repeat)
+}
+
+func (e *unsureError) Unwrap() error { return e.repeat }
 
 // refused reports whether err is an error reply of Redis: the command was not executed.
 func refused(err error) bool {

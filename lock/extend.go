@@ -41,8 +41,10 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	answer, err := h.sendExtend(ctx, ttl)
 	if broken(err) && ctx.Err() == nil {
 		h.client.stats.retried()
+		first := err
 		sent = renewal.Now()
 		answer, err = h.sendExtend(ctx, ttl)
+		err = repeated(first, err)
 	}
 	if err := h.answered("extend", answer, err); err != nil {
 		return err

@@ -66,7 +66,8 @@ type Hooks struct {
 	// Leaked: the program dropped a lease that was held without releasing it, and the garbage collector
 	// noticed. It is not renewed any more, and its key is left to expire. Once per lease, right after its
 	// Lost: when it would have been renewed, on the renewing goroutine, or when its time is up, on a
-	// timer's. A lease that a hook can reach is not dropped.
+	// timer's. A lease that a hook can reach is not dropped, nor is one as long as a context that was derived
+	// from a context of its own was not cancelled.
 	Leaked func(LeakedInfo)
 	// Warning: something is wrong that somebody should look at, and goes on all the same; see
 	// [WarningKind] for what, how often and on which goroutine.

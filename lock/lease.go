@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"weak"
 
 	"github.com/holdfast-go/holdfast/renewal"
 )
@@ -22,9 +21,10 @@ import (
 //
 // A program that drops a lease without Unlock loses it: once the garbage collector finds neither it
 // nor a context made by it reachable, it is not renewed any more, it ends at what would have been its
-// next renewal or when its time is up, and Hooks.Leaked is called. A
-// parent context that can be cancelled holds such a context until its cancel function is called;
-// the channel of Done alone holds nothing.
+// next renewal or when its time is up, and Hooks.Leaked is called. The channel of Done alone holds
+// nothing; who waits on it is told of the lease's end all the same. This is not noticed as long as a
+// context that was derived from one of the lease's (context.WithCancel, context.AfterFunc and the like)
+// was not cancelled: the lease keeps it, so that it is told, and it keeps the lease.
 type Lease struct {
 	hold    *hold
 	cleanup runtime.Cleanup
@@ -52,8 +52,8 @@ type hold struct {
 	permanent atomic.Bool // of a lease without expiry: its key was last seen to have none
 
 	mu       sync.Mutex // guards the fields below
-	contexts map[weak.Pointer[leaseContext]]struct{}
-	prune    int  // at so many contexts those that are gone are looked for
+	contexts map[*contextEnd]struct{}
+	prune    int  // at so many contexts those that have ended are looked for
 	ended    bool // contexts were told
 	unlock   *unlocking
 }
@@ -121,21 +121,30 @@ func (l *Lease) Err() error { return lost(l.hold.name, l.hold.term.Err()) }
 
 // Context returns a context that ends with the lease, or with parent, or when cancel is called. Its
 // cause (context.Cause) is [Lease.Err] in the first case. It does not have the lease's deadline as
-// its own, since that moves. Call cancel when the context is not needed any more.
+// its own, since that moves. Call cancel when the context is not needed any more: until then, or until
+// parent ends, the lease keeps it. Whoever waits on its Done channel is told even if he has dropped the
+// lease and the context; then the lease ends as dropped.
 func (l *Lease) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
 	inner, stop := context.WithCancelCause(parent)
-	lc := &leaseContext{Context: inner, lease: l, stop: stop}
-	if !l.hold.attach(lc) {
+	end := &contextEnd{inner: inner, stop: stop}
+	if !l.hold.attach(end) {
 		stop(l.Err())
 	}
-	return lc, lc.cancel
+	return &leaseContext{Context: inner, lease: l}, func() { l.hold.detach(end) }
 }
 
-// A leaseContext keeps its lease reachable. The hold refers to it weakly, so that a program that
-// dropped both is noticed; contexts derived from it refer to it, and count as uses of the lease.
+// A leaseContext keeps its lease reachable. Contexts derived from it refer to it, and count as uses of the
+// lease.
 type leaseContext struct {
 	context.Context
 	lease *Lease
+}
+
+// A contextEnd ends a context of a lease. It does not refer to the lease, nor to its leaseContext, so that a
+// program that dropped both is noticed. The hold refers to it, so that whoever kept nothing but the
+// context's Done channel is told.
+type contextEnd struct {
+	inner context.Context
 	stop  context.CancelCauseFunc
 }
 
@@ -158,26 +167,21 @@ func LeaseFrom(ctx context.Context) *Lease {
 	return l
 }
 
-func (c *leaseContext) cancel() {
-	c.stop(nil)
-	c.lease.hold.detach(c)
-}
-
 // attach has a context told of the lease's end. It returns false if that has been.
-func (h *hold) attach(c *leaseContext) bool {
+func (h *hold) attach(e *contextEnd) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ended {
 		return false
 	}
 	if h.contexts == nil {
-		h.contexts = make(map[weak.Pointer[leaseContext]]struct{})
+		h.contexts = make(map[*contextEnd]struct{})
 	}
-	h.contexts[weak.Make(c)] = struct{}{}
-	if len(h.contexts) > h.prune {
-		for p := range h.contexts {
-			if p.Value() == nil {
-				delete(h.contexts, p)
+	h.contexts[e] = struct{}{}
+	if len(h.contexts) > h.prune { // those whose parents ended are left behind
+		for e := range h.contexts {
+			if e.inner.Err() != nil {
+				delete(h.contexts, e)
 			}
 		}
 		h.prune = max(2*len(h.contexts), 16)
@@ -185,10 +189,12 @@ func (h *hold) attach(c *leaseContext) bool {
 	return true
 }
 
-func (h *hold) detach(c *leaseContext) {
+// detach ends a context that nobody needs any more.
+func (h *hold) detach(e *contextEnd) {
+	e.stop(nil)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.contexts, weak.Make(c))
+	delete(h.contexts, e)
 }
 
 // ending is what the renewal calls at once when a term has ended.
@@ -203,10 +209,8 @@ func ending(t *renewal.Term, cause error) {
 	contexts := h.contexts
 	h.contexts = nil
 	h.mu.Unlock()
-	for p := range contexts {
-		if c := p.Value(); c != nil {
-			c.stop(err)
-		}
+	for e := range contexts {
+		e.stop(err)
 	}
 }
 

@@ -32,10 +32,13 @@ func (m *Mutex) Name() string { return m.name }
 // [Lease.Context]. fn must stop then: nobody else does it. [LeaseFrom] gives the lease itself.
 //
 // Do blocks as [Mutex.Lock] does, then as long as fn runs, then at most two operation limits of 2 s
-// for the release. It returns what fn returns, joined with an error that Is [ErrLost] if the lease
-// was lost meanwhile, even if fn returned nil, or with one that Is [ErrUnknown] if it is not known
-// whether the lock was released. If fn was not run, the error is that of Lock. If fn panics, the
-// lock is released and the panic goes on.
+// for the release; if the lease was lost, not at all, since the lock is released in the background then.
+// If fn was not run, the error is that of Lock. Else it is what fn returns, together with:
+//   - an error that Is [ErrLost] if the lease was lost meanwhile, even if fn returned nil;
+//   - one that Is [ErrUnknown] if it is not known whether the lock was released.
+//
+// Its text says on one line what each of the two says. If fn panics, the lock is released and the panic
+// goes on.
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	if fn == nil {
 		return invalid("the function is nil: give one to run under the lock")
@@ -59,14 +62,14 @@ func (c *Client) hold(ctx context.Context, take func(context.Context) (*Lease, e
 	unlocked := false
 	defer func() {
 		if !unlocked { // fn panicked, or ended its goroutine
-			_ = lease.Unlock(ctx)
+			_ = lease.finish()
 		}
 	}()
 	inner, cancel := lease.Context(ctx)
 	defer cancel()
 	err = fn(inner, lease)
 	unlocked = true
-	return errors.Join(err, lease.Unlock(ctx))
+	return doError(err, lease.finish())
 }
 
 // TryLock takes the lock if it is free, without waiting. It blocks for one round trip; after a
@@ -183,6 +186,9 @@ func (w *wait) inQueue(ctx context.Context) (lease *Lease, err error) {
 		return nil, w.end(ctx, err)
 	}
 	defer func() { w.place.Leave(lease != nil) }()
+	if w.held != nil {
+		w.place.Tell(w.held)
+	}
 	for {
 		if err := w.place.Wait(ctx); err != nil {
 			return nil, w.end(ctx, err)
@@ -194,7 +200,9 @@ func (w *wait) inQueue(ctx context.Context) (lease *Lease, err error) {
 		case err != nil:
 			return nil, w.end(ctx, err)
 		}
-		w.place.Taken(w.refused(held))
+		left := w.refused(held)
+		w.place.Tell(held)
+		w.place.Taken(left)
 	}
 }
 
@@ -216,6 +224,7 @@ func (w *wait) persist(ctx context.Context) (*Lease, *HeldError, error) {
 			return lease, held, err
 		}
 		w.retry(err)
+		w.place.Tell(nil)
 		if !w.pause(ctx) {
 			return nil, nil, ErrClosed
 		}
@@ -293,6 +302,9 @@ func (w *wait) end(ctx context.Context, err error) error {
 		e.ended = append(e.ended, cause)
 	}
 	if w.place != nil {
+		if held, ok := w.place.Told().(*HeldError); ok && e.held == nil {
+			e.held = held // what the head of the queue was told; this one may never have asked
+		}
 		e.met = append(e.met, w.place.Trouble()...)
 	}
 	if w.id != "" || w.stray {

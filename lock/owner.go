@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -107,6 +108,43 @@ func splitLabel(label string) (host string, pid int) {
 	return label[:colon], pid
 }
 
+// An oldest is the time of the oldest owner id that a process has used, in Unix milliseconds; 0 if it has used
+// none. By it the locks that an earlier process with the same process id has left are told from its own:
+// their ids are older, whatever the clock did since.
+type oldest struct{ ms atomic.Int64 }
+
+// oldestID is that of this process.
+var oldestID oldest
+
+// uses takes note of an owner id that is about to be used.
+func (o *oldest) uses(id string) {
+	owner := parseOwner("", id, -1)
+	if owner.Label == "" {
+		return
+	}
+	since := owner.Since.UnixMilli()
+	for old := o.ms.Load(); old == 0 || since < old; old = o.ms.Load() {
+		if o.ms.CompareAndSwap(old, since) {
+			return
+		}
+	}
+}
+
+// after reports whether all ids that were used are younger than a lock.
+func (o *oldest) after(since time.Time) bool {
+	ms := o.ms.Load()
+	return ms == 0 || since.UnixMilli() < ms
+}
+
+// gone reports whether the process is gone that took a lock on this host. One that is found under our own
+// process id is we, so that it is gone unless the lock may be ours.
+func gone(pid int, since time.Time) bool {
+	if pid == os.Getpid() {
+		return oldestID.after(since)
+	}
+	return dead(pid, since)
+}
+
 // newID returns an owner id for one acquire. ULIDs made by ulid.Make would take their randomness
 // from a generator seeded with the time; whoever guesses an id can release the lock.
 func newID(label string) (string, error) {
@@ -114,7 +152,9 @@ func newID(label string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("lock: no randomness for an owner id: %w", err)
 	}
-	return label + "/" + id.String(), nil
+	whole := label + "/" + id.String()
+	oldestID.uses(whole)
+	return whole, nil
 }
 
 // hostname returns the host's name in the form that labels have.

@@ -110,7 +110,7 @@ func (c *Client) twice(ctx context.Context, do func() error) error {
 	err := do()
 	if err != nil && broken(err) && ctx.Err() == nil && c.store.source.Met() {
 		c.stats.retried()
-		return do()
+		return repeated(err, do())
 	}
 	return err
 }
@@ -273,6 +273,10 @@ type Filter struct {
 	// DeadHere matches owners with a default label, hostname:pid, whose host is this one and whose
 	// process is gone, or began only after the lock was taken. It needs OnePIDNamespace, and a system
 	// that tells about processes (Unix).
+	//
+	// That another process has the old one's id is noticed on Linux only, and only if it began at least 5 s
+	// after the lock was taken: clocks are stepped. If it is this very process, as in containers, where the id
+	// is always 1, it is noticed everywhere and at once.
 	DeadHere bool
 
 	// OnePIDNamespace states that all processes that take locks under this hostname see each other's
@@ -335,7 +339,7 @@ func (f Filter) match(o Owner, now time.Time) bool {
 	case f.OlderThan > 0 && now.Sub(o.Since) < f.OlderThan:
 		return false
 	case f.DeadHere:
-		return o.Host == hostname() && dead(o.PID, o.Since)
+		return o.Host == hostname() && gone(o.PID, o.Since)
 	}
 	return true
 }

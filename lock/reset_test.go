@@ -116,6 +116,7 @@ func TestResetAll(t *testing.T) {
 	t.Parallel()
 	host, _ := os.Hostname()
 	dead := deadProcess(t)
+	acquire(t, open(t, redistest.Shared(t), nil).Mutex(redistest.Name(t))) // so that what is ours can be told
 	now := time.Now()
 	keys := map[string]string{
 		"mine/1":    id("importer", now),

@@ -28,6 +28,27 @@ func (l *Lease) Unlock(ctx context.Context) error {
 	if ctx == nil {
 		return invalid("the context is nil: pass context.Background()")
 	}
+	return l.unlock(func(h *hold) error {
+		deadline := time.Now().Add(2 * operationLimit)
+		return h.release(h.term.End(ErrReleased), deadline)
+	})
+}
+
+// finish is Unlock for Do. If the lease has ended before, the lock is released in the background: the job
+// was told, and its caller is not to wait for a Redis that hangs.
+func (l *Lease) finish() error {
+	return l.unlock(func(h *hold) error {
+		deadline := time.Now().Add(2 * operationLimit)
+		if h.term.Err() == nil && h.term.End(ErrReleased) {
+			return h.release(true, deadline)
+		}
+		h.tidy(h.ref(false), time.Now(), answer{err: errGone})
+		return h.notHeld(lost(h.name, h.term.Err()))
+	})
+}
+
+// unlock has the first of all calls end the lease, and gives every one the result.
+func (l *Lease) unlock(end func(*hold) error) error {
 	l.cleanup.Stop()
 	h := l.hold
 	if h.client.releases.enter() { // before the claim, so that Close waits for whoever has that
@@ -38,8 +59,7 @@ func (l *Lease) Unlock(ctx context.Context) error {
 		<-u.done
 		return u.err
 	}
-	began := time.Now()
-	err := h.release(h.term.End(ErrReleased), began.Add(2*operationLimit))
+	err := end(h)
 	h.unlocked(u, err)
 	runtime.KeepAlive(l)
 	return err

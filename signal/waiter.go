@@ -34,6 +34,7 @@ type entry struct {
 	expires time.Time   // when the holder's time is up; zero: not known, or never
 	heard   time.Time   // when a head was last told how long, or the first one came
 	trouble []trouble   // errors met while waiting, oldest first
+	told    any         // what a head has told those behind it
 }
 
 // trouble is an error met while waiting.
@@ -186,6 +187,21 @@ func (w *Waiter) Leave(got bool) {
 		e.ask = true
 		e.wakeLocked()
 	}
+}
+
+// Tell leaves word for all who wait for the name, until somebody else tells them; nil takes it back. The hub
+// does not look at it.
+func (w *Waiter) Tell(about any) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.entry.told = about
+}
+
+// Told returns what was told last to those who wait for the name, nil for nothing.
+func (w *Waiter) Told() any {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	return w.entry.told
 }
 
 // Trouble returns the errors that the waiter's connection met since the waiter joined.

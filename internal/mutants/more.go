@@ -288,6 +288,14 @@ var others = []mutant{
 		"func (d *handing) handOut() bool { return d.decided.CompareAndSwap(0, handedOut) }",
 		"func (d *handing) handOut() bool { return true }",
 		"CloseBefore", "lock", nil,
+		"not sent", "a repeat that was not sent hides the first attempt", "lock/errors.go",
+		"	if err != nil && sent(first) && !sent(err) {", "	if false {",
+		"RepeatNotSent", "lock", nil,
+	},
+	{
+		"untold", "a lease does not keep its contexts", "lock/lease.go",
+		"	h.contexts[e] = struct{}{}\n", "",
+		"ContextEnds", "lock", nil,
 	},
 	{
 		"counter", "fencing tokens do not look at the server's time", "internal/scripts/acquire.lua",
