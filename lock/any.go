@@ -39,7 +39,11 @@ func (a *attempt) askAny(ctx context.Context) (*Lease, *HeldError, error) {
 		}
 	}
 	if p.Only != nil {
-		return a.askThese(ctx, p.Only, limit)
+		lease, held, err := a.askThese(ctx, p.Only, limit)
+		if errors.Is(err, bridge.ErrNoMembers) {
+			err = bridge.ErrNoneOfThem
+		}
+		return lease, held, err
 	}
 	lease, held, err := a.askAll(ctx, false, limit)
 	if errors.Is(err, bridge.ErrNoMembers) || held != nil && p.others { // what was remembered is of no use

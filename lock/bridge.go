@@ -9,7 +9,13 @@ import (
 )
 
 func init() {
-	bridge.Of = func(client any) bridge.Client { return bridged{client.(*Client)} }
+	bridge.Of = func(client any) bridge.Client {
+		c := client.(*Client)
+		if c.missing() {
+			panic(errNoClient)
+		}
+		return bridged{c}
+	}
 }
 
 // bridged is a client as the packages beside this one see it.

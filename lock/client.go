@@ -137,6 +137,9 @@ func (c *Client) MutexWith(name string, o *MutexOptions) *Mutex {
 
 // mutex is MutexWith for the names of pools, too.
 func (c *Client) mutex(name string, o *MutexOptions) *Mutex {
+	if c.missing() {
+		return &Mutex{name: name, err: errNoClient}
+	}
 	s, err := c.settings.with(o)
 	return &Mutex{client: c, name: name, settings: s, err: errors.Join(c.checkName(name), err)}
 }
@@ -146,8 +149,17 @@ func (c *Client) Do(ctx context.Context, name string, fn func(ctx context.Contex
 	return c.Mutex(name).Do(ctx, fn)
 }
 
+// missing reports whether there is no client: it is nil, or was not made by Open or New.
+func (c *Client) missing() bool { return c == nil || c.store == nil }
+
+// errNoClient is the error of using a client that is missing; where no error is returned it is the panic's.
+var errNoClient = invalid("the client is nil: use the one that Open or New returned, if their error is nil")
+
 // checkName refuses names that no lock of this client can have.
 func (c *Client) checkName(name string) error {
+	if c.missing() {
+		return errNoClient
+	}
 	if err := checkName(name); err != nil {
 		return err
 	}
@@ -160,6 +172,9 @@ func (c *Client) checkName(name string) error {
 
 // enter begins a call. Each successful one is followed by c.calls.leave.
 func (c *Client) enter(ctx context.Context) error {
+	if c.missing() {
+		return errNoClient
+	}
 	if ctx == nil {
 		return invalid("the context is nil: pass context.Background()")
 	}

@@ -13,6 +13,9 @@ import (
 // [Client.Close] does. It returns ctx.Err() if functions were still running. A function that Do runs
 // must not call it with a context that does not end: it would wait for itself.
 func (c *Client) Shutdown(ctx context.Context) error {
+	if c.missing() {
+		return errNoClient
+	}
 	if ctx == nil {
 		return invalid("the context is nil: pass context.Background()")
 	}
@@ -43,6 +46,9 @@ func (c *Client) Shutdown(ctx context.Context) error {
 // when it is called again. It must not be called by a hook, and a function that Do runs should leave
 // it to others: Close waits for it.
 func (c *Client) Close() error {
+	if c.missing() {
+		return errNoClient
+	}
 	c.once.Do(c.close)
 	<-c.closed
 	return nil

@@ -32,7 +32,7 @@ import (
 //   - [ErrUnknown] if no reply came: then the next renewal brings the new TTL.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	defer runtime.KeepAlive(l)
-	h := l.hold
+	h := l.held()
 	margin, err := h.checkExtend(ctx, ttl)
 	if err != nil {
 		return err

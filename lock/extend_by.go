@@ -13,7 +13,7 @@ import (
 // interrupted.
 func (l *Lease) Renew(ctx context.Context) error {
 	defer runtime.KeepAlive(l)
-	return l.Extend(ctx, l.hold.term.TTL())
+	return l.Extend(ctx, l.held().term.TTL())
 }
 
 // ExtendBy adds d, 1 ms to 366 days, to what the key has left, and returns what it has then. The lease goes by
@@ -28,7 +28,7 @@ func (l *Lease) Renew(ctx context.Context) error {
 // longer than the lease believes.
 func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Duration, err error) {
 	defer runtime.KeepAlive(l)
-	h := l.hold
+	h := l.held()
 	if d < time.Millisecond || d > maxTTL {
 		return 0, invalid("the duration %v is out of range: give %v to %s", d, time.Millisecond, maxTTLText)
 	}
@@ -72,7 +72,7 @@ func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Durati
 // of 2 s and no longer than until ctx ends.
 func (l *Lease) Check(ctx context.Context) error {
 	defer runtime.KeepAlive(l)
-	h := l.hold
+	h := l.held()
 	if ctx == nil {
 		return invalid("the context is nil: pass context.Background()")
 	}

@@ -64,6 +64,9 @@ func (m *Mutex) takeFrom(ctx context.Context, since time.Time) (*Lease, error) {
 //     with [Mutex.TryLock]; one that was to be changed ends as it did before, or as it should now.
 //   - [ErrWrongType] or [ErrInvalid], and nothing is changed.
 func (c *Client) Block(ctx context.Context, name string, d time.Duration) error {
+	if err := c.checkName(name); err != nil {
+		return err
+	}
 	if d < minTTL || d > maxTTL {
 		return invalid("the duration %v is out of range: give %v to %s", d, minTTL, maxTTLText)
 	}

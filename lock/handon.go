@@ -31,10 +31,10 @@ func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 		return "", invalid("the context is nil: pass context.Background()")
 	}
 	if ctx.Err() != nil {
-		return "", fmt.Errorf("lock: detach %q: %w", l.hold.name, ctx.Err())
+		return "", fmt.Errorf("lock: detach %q: %w", l.held().name, ctx.Err())
 	}
 	defer runtime.KeepAlive(l)
-	h := l.hold
+	h := l.held()
 	if err := h.settled(ctx); err != nil {
 		return "", fmt.Errorf("lock: detach %q: %w", h.name, err)
 	}
@@ -161,8 +161,8 @@ func (h *hold) makePermanent(ctx context.Context) {
 // our learning of it: then the lock is released in the background, with KeepID left to expire. No lease
 // is held after an error.
 func (m *Mutex) Adopt(ctx context.Context, id string) (*Lease, error) {
-	if m.err != nil {
-		return nil, m.err
+	if err := m.check(); err != nil {
+		return nil, err
 	}
 	if err := checkID(id); err != nil {
 		return nil, err

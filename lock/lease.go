@@ -75,6 +75,18 @@ func newLease(h *hold, term *renewal.Term) *Lease {
 	return l
 }
 
+// held returns the lease's hold. It panics if there is no lease.
+func (l *Lease) held() *hold {
+	if l == nil || l.hold == nil {
+		panic(errNoLease)
+	}
+	return l.hold
+}
+
+// errNoLease is the panic of using a lease that there is not.
+var errNoLease = invalid("the lease is nil, or empty: Lock, TryLock and the like return one if their error is" +
+	" nil, and LeaseFrom only for a context that a lease made")
+
 // errLeaked is why a lease ended that the program dropped.
 var errLeaked = &leakedError{}
 
@@ -89,35 +101,35 @@ func (*leakedError) Error() string { return "the program dropped it without Unlo
 func leaked(h *hold) { h.dropped.Store(true) }
 
 // ID returns the owner id, whole. Whoever knows it can release the lock.
-func (l *Lease) ID() string { return l.hold.id }
+func (l *Lease) ID() string { return l.held().id }
 
 // Name returns the lock's name.
-func (l *Lease) Name() string { return l.hold.name }
+func (l *Lease) Name() string { return l.held().name }
 
 // Fence returns the fencing token, or 0 if the lock was taken with NoFence: greater for every later lease of this name, as long as Redis keeps
 // its memory or the server's clock does not step back. Pass it to the resource that the lock guards,
 // and let that refuse a token smaller than one it has seen: nothing else stops a holder that was
 // paused and does not know that its lease has ended.
-func (l *Lease) Fence() int64 { return l.hold.fence }
+func (l *Lease) Fence() int64 { return l.held().fence }
 
 // Valid reports whether the lease is held at this moment, by this machine's clocks; it does no I/O.
 // It is exact where the context may be late, after a pause of the process. Call it right before a
 // write that must not happen without the lock.
 func (l *Lease) Valid() bool {
 	defer runtime.KeepAlive(l)
-	return l.hold.term.Valid()
+	return l.held().term.Valid()
 }
 
 // Deadline returns when the lease ends if it is not renewed again. It is the zero time for a lease
 // without expiry, as soon as Redis has made it permanent, unless MaxHold bounds it.
-func (l *Lease) Deadline() time.Time { return l.hold.term.Until() }
+func (l *Lease) Deadline() time.Time { return l.held().term.Until() }
 
 // Done returns a channel that is closed when the lease has ended.
-func (l *Lease) Done() <-chan struct{} { return l.hold.term.Done() }
+func (l *Lease) Done() <-chan struct{} { return l.held().term.Done() }
 
 // Err returns nil while the lease is held. Then it says how it ended: [ErrReleased], [ErrDetached], or
 // a [*LostError], which Is [ErrLost]; after Close of the client that one Is [ErrClosed] too.
-func (l *Lease) Err() error { return lost(l.hold.name, l.hold.term.Err()) }
+func (l *Lease) Err() error { return lost(l.held().name, l.held().term.Err()) }
 
 // Context returns a context that ends with the lease, or with parent, or when cancel is called. Its
 // cause (context.Cause) is [Lease.Err] in the first case. It does not have the lease's deadline as
@@ -125,12 +137,16 @@ func (l *Lease) Err() error { return lost(l.hold.name, l.hold.term.Err()) }
 // parent ends, the lease keeps it. Whoever waits on its Done channel is told even if he has dropped the
 // lease and the context; then the lease ends as dropped.
 func (l *Lease) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
+	h := l.held()
+	if parent == nil {
+		panic(invalid("the parent context is nil: pass context.Background()"))
+	}
 	inner, stop := context.WithCancelCause(parent)
 	end := &contextEnd{inner: inner, stop: stop}
-	if !l.hold.attach(end) {
+	if !h.attach(end) {
 		stop(l.Err())
 	}
-	return &leaseContext{Context: inner, lease: l}, func() { l.hold.detach(end) }
+	return &leaseContext{Context: inner, lease: l}, func() { h.detach(end) }
 }
 
 // A leaseContext keeps its lease reachable. Contexts derived from it refer to it, and count as uses of the
@@ -163,6 +179,9 @@ func (c *leaseContext) Value(key any) any {
 // for the context that it gives to its function, and that of [Lease.Context]. So a job under Do can ask
 // Valid, and pass its fencing token on. It must not Unlock what Do will. It is nil if there is none.
 func LeaseFrom(ctx context.Context) *Lease {
+	if ctx == nil {
+		panic(invalid("the context is nil: pass the one that the lease made, or Do gave"))
+	}
 	l, _ := ctx.Value(leaseKey{}).(*Lease)
 	return l
 }

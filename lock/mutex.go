@@ -25,7 +25,12 @@ type Mutex struct {
 }
 
 // Name returns the lock's name.
-func (m *Mutex) Name() string { return m.name }
+func (m *Mutex) Name() string {
+	if m == nil {
+		panic(errNoMutex)
+	}
+	return m.name
+}
 
 // Do waits for the lock, runs fn while holding it, and releases it. fn is never run without the
 // lock. The context that it gets ends when the lease is lost or ctx ends; its cause tells which, see
@@ -40,6 +45,9 @@ func (m *Mutex) Name() string { return m.name }
 // Its text says on one line what each of the two says. If fn panics, the lock is released and the panic
 // goes on.
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context) error) error {
+	if err := m.check(); err != nil {
+		return err
+	}
 	if fn == nil {
 		return invalid("the function is nil: give one to run under the lock")
 	}
@@ -148,11 +156,22 @@ func (w *wait) alreadyHeld(ctx context.Context) error {
 }
 
 func (m *Mutex) enter(ctx context.Context) error {
-	if m.err != nil {
-		return m.err
+	if err := m.check(); err != nil {
+		return err
 	}
 	return m.client.enter(ctx)
 }
+
+// check returns what is wrong with the mutex itself.
+func (m *Mutex) check() error {
+	if m == nil || m.err == nil && m.client.missing() {
+		return errNoMutex
+	}
+	return m.err
+}
+
+// errNoMutex is the error of using a mutex that no client made; where no error is returned it is the panic's.
+var errNoMutex = invalid("the mutex is nil, or empty: use one that Client.Mutex or Client.MutexWith returned")
 
 func (m *Mutex) heldError(t *taken) *HeldError {
 	o := parseOwner(m.name, t.owner, t.pttl).anonymous()

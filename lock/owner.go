@@ -35,7 +35,7 @@ type Owner struct {
 
 // String returns who it is and since when, without the random part of the id.
 func (o Owner) String() string {
-	who := "an owner of another kind"
+	who := "an owner with an id of its own choice"
 	switch {
 	case o.ours():
 		who = fmt.Sprintf("%s since %s", o.Label, o.Since.Format(time.RFC3339))
@@ -43,7 +43,7 @@ func (o Owner) String() string {
 		who = o.Label + ", under an id of its own"
 	}
 	if o.Kept {
-		who += " (released, kept for its minimum)"
+		who += " (not held: blocked, or kept for its minimum after the release)"
 	}
 	return who
 }
@@ -108,7 +108,7 @@ func splitLabel(label string) (host string, pid int) {
 	return label[:colon], pid
 }
 
-// An oldest is the time of the oldest owner id that a process has used, in Unix milliseconds; 0 if it has used
+// An oldest is the time of the oldest owner id with its process id that a process has used, in Unix milliseconds; 0 if it has used
 // none. By it the locks that an earlier process with the same process id has left are told from its own:
 // their ids are older, whatever the clock did since.
 type oldest struct{ ms atomic.Int64 }
@@ -119,7 +119,7 @@ var oldestID oldest
 // uses takes note of an owner id that is about to be used.
 func (o *oldest) uses(id string) {
 	owner := parseOwner("", id, -1)
-	if owner.Label == "" {
+	if !owner.ours() || owner.PID != os.Getpid() { // nobody takes it for ours
 		return
 	}
 	since := owner.Since.UnixMilli()

@@ -145,6 +145,9 @@ func (c *Client) ResetAll(ctx context.Context, f Filter) ([]Owner, error) {
 
 // checkFilter refuses filters that this client can do nothing with.
 func (c *Client) checkFilter(f Filter) error {
+	if c.missing() {
+		return errNoClient
+	}
 	if f.All && !c.store.apart() {
 		return invalid("the filter has All, and the KeyFormat does not tell locks from other keys:" +
 			" use another field, which matches only what holdfast wrote")

@@ -21,6 +21,9 @@ type Stats struct {
 // loss of a lease is counted right after its Done was closed. It does no I/O and is cheap. After Close it
 // tells how things ended.
 func (c *Client) Stats() Stats {
+	if c.missing() {
+		panic(errNoClient)
+	}
 	s := c.stats.snapshot()
 	s.Connections = c.store.source.Links()
 	return s

@@ -25,6 +25,7 @@ import (
 // an acquire of this lease that had to be repeated takes late. Any other error: Redis refuses, or the client was
 // closed before, and the key expires with its TTL, if it has one.
 func (l *Lease) Unlock(ctx context.Context) error {
+	l.held() // panics if there is none
 	if ctx == nil {
 		return invalid("the context is nil: pass context.Background()")
 	}
@@ -50,7 +51,7 @@ func (l *Lease) finish() error {
 // unlock has the first of all calls end the lease, and gives every one the result.
 func (l *Lease) unlock(end func(*hold) error) error {
 	l.cleanup.Stop()
-	h := l.hold
+	h := l.held()
 	if h.client.releases.enter() { // before the claim, so that Close waits for whoever has that
 		defer h.client.releases.leave()
 	}

@@ -78,6 +78,8 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (V, error) {
 // check refuses what cannot work.
 func (c *Cache[K, V]) check(ctx context.Context) error {
 	switch {
+	case c == nil:
+		return invalid("the Cache is nil: make one with Mutex, Load, Compute and Store")
 	case ctx == nil:
 		return invalid("the context is nil: pass context.Background()")
 	case c.Mutex == nil, c.Load == nil, c.Compute == nil, c.Store == nil:

@@ -49,8 +49,8 @@ func (p *Pool) Clear(ctx context.Context) (removed int, err error) {
 func (p *Pool) change(ctx context.Context, op string, sc *scripts.Script, members []string, how string) (
 	any, error,
 ) {
-	if p.err != nil {
-		return nil, p.err
+	if err := p.wrong(); err != nil {
+		return nil, err
 	}
 	if err := p.check(members); err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func (p *Pool) count(reply any, err error) (int, error) {
 
 // Members returns the members in their order.
 func (p *Pool) Members(ctx context.Context) ([]string, error) {
-	if p.err != nil {
-		return nil, p.err
+	if err := p.wrong(); err != nil {
+		return nil, err
 	}
 	members, err := p.read(p.client.Again(ctx, "read pool", p.name, &scripts.PoolMembers, []string{p.key}))
 	return slices.Clone(members), err

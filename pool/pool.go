@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -61,6 +62,14 @@ func New(c *lock.Client, name string, o *Options) *Pool {
 	return p
 }
 
+// wrong returns what is wrong with the pool itself.
+func (p *Pool) wrong() error {
+	if p == nil || p.client == nil {
+		return fmt.Errorf("pool: %w: the pool is nil, or empty: use one that New returned", lock.ErrInvalid)
+	}
+	return p.err
+}
+
 func containsBrace(name string) bool {
 	return slices.ContainsFunc([]byte(name), func(b byte) bool { return b == '{' || b == '}' })
 }
@@ -77,8 +86,8 @@ func (l *Lease) Member() string { return l.member }
 // Lock takes a member, and waits while all are taken: until it gets one or ctx ends. It blocks and fails
 // as lock.Mutex.Lock does, and returns [ErrEmpty] if the pool has no members, or loses the last.
 func (p *Pool) Lock(ctx context.Context) (*Lease, error) {
-	if p.err != nil {
-		return nil, p.err
+	if err := p.wrong(); err != nil {
+		return nil, err
 	}
 	return leaseOf(p.client.LockAny(ctx, p.any(nil)))
 }
@@ -88,8 +97,8 @@ func (p *Pool) Lock(ctx context.Context) (*Lease, error) {
 // the error is a [*lock.HeldError] with the owner whose lock has the least time left; if none belongs to
 // the pool it is [ErrEmpty].
 func (p *Pool) TryLock(ctx context.Context, only ...string) (*Lease, error) {
-	if p.err != nil {
-		return nil, p.err
+	if err := p.wrong(); err != nil {
+		return nil, err
 	}
 	if only != nil && len(only) == 0 {
 		return nil, p.client.ErrInvalid("the list of members is empty, not nil:" +
@@ -103,10 +112,10 @@ func (p *Pool) TryLock(ctx context.Context, only ...string) (*Lease, error) {
 
 // Do takes a member, waiting for it, runs fn while holding it, and releases it; see lock.Mutex.Do.
 func (p *Pool) Do(ctx context.Context, fn func(ctx context.Context, member string) error) error {
-	switch {
-	case p.err != nil:
-		return p.err
-	case fn == nil:
+	if err := p.wrong(); err != nil {
+		return err
+	}
+	if fn == nil {
 		return p.client.ErrInvalid("the function is nil: give one to run under the lock")
 	}
 	return p.client.DoAny(ctx, p.any(nil), fn)

@@ -67,6 +67,9 @@ func NewGate(c *lock.Client, name string) *Gate { return &Gate{New(c, name)} }
 // It blocks for one round trip, at most for the operation limit of 2 s or until ctx ends. After a network
 // error it asks once more, because passing twice is the same as passing once.
 func (g *Gate) Pass(ctx context.Context, token int64) error {
+	if g == nil || g.register == nil {
+		return invalid("the gate is nil, or empty: use one that NewGate returned")
+	}
 	if token <= 0 {
 		return invalid("%d is no fencing token: give the Fence of a lease that has one,"+
 			" which NoFence leaves out", token)

@@ -36,7 +36,15 @@ func New(c *lock.Client, name string) *Register {
 }
 
 // Name returns the register's name.
-func (r *Register) Name() string { return r.name }
+func (r *Register) Name() string { return r.there().name }
+
+// there returns the register. It panics if there is none.
+func (r *Register) there() *Register {
+	if r == nil || r.client == nil {
+		panic(invalid("the register is nil, or empty: use one that New returned"))
+	}
+	return r
+}
 
 // A Result is what came of a comparison.
 type Result struct {
@@ -54,7 +62,7 @@ type Result struct {
 // ends; after a network error it asks once more. The error Is [ErrNotNumber] if something else is
 // stored, else it is Redis's own or the network's.
 func (r *Register) Get(ctx context.Context) (value Number, ok bool, err error) {
-	result, err := r.run(ctx, r.client.Again, "read the register", nil)
+	result, err := r.run(ctx, r.there().client.Again, "read the register", nil)
 	return result.Stored, result.Stored != "", err
 }
 
@@ -78,7 +86,7 @@ func (r *Register) SetIf(
 	if err != nil {
 		return Result{}, err
 	}
-	return r.run(ctx, r.client.Eval, "set the register", args)
+	return r.run(ctx, r.there().client.Eval, "set the register", args)
 }
 
 // DeleteIf deletes the register if the number that is stored there stands to than as the comparison
@@ -95,7 +103,7 @@ func (r *Register) DeleteIf(
 	if err != nil {
 		return Result{}, err
 	}
-	return r.run(ctx, r.client.Eval, "delete the register", args)
+	return r.run(ctx, r.there().client.Eval, "delete the register", args)
 }
 
 // An evaluate is bridge.Client's Eval or Again.

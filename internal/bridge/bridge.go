@@ -62,5 +62,14 @@ type Pool struct {
 // ErrNoMembers is why nothing can be taken from a pool.
 var ErrNoMembers = errors.New("the pool has no members")
 
+// ErrNoneOfThem is why none of the members that were named can be taken. It Is [ErrNoMembers].
+var ErrNoneOfThem error = noneOfThem{}
+
+type noneOfThem struct{}
+
+func (noneOfThem) Error() string { return "none of the members that were named belongs to the pool" }
+
+func (noneOfThem) Is(target error) bool { return target == ErrNoMembers }
+
 // Of returns a *lock.Client as a Client. Package lock sets it.
 var Of func(client any) Client
