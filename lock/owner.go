@@ -108,9 +108,9 @@ func splitLabel(label string) (host string, pid int) {
 	return label[:colon], pid
 }
 
-// An oldest is the time of the oldest owner id with its process id that a process has used, in Unix milliseconds; 0 if it has used
-// none. By it the locks that an earlier process with the same process id has left are told from its own:
-// their ids are older, whatever the clock did since.
+// An oldest is the time, in Unix milliseconds, of the oldest owner id with its process id that a process has
+// used; 0 if it has used none. By it the locks that an earlier process with the same process id has left
+// are told from its own: their ids are older, whatever the clock did since.
 type oldest struct{ ms atomic.Int64 }
 
 // oldestID is that of this process.
