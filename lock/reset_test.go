@@ -119,12 +119,13 @@ func TestResetAll(t *testing.T) {
 	acquire(t, open(t, redistest.Shared(t), nil).Mutex(redistest.Name(t))) // so that what is ours can be told
 	now := time.Now()
 	keys := map[string]string{
-		"mine/1":    id("importer", now),
-		"mine/2":    id("importer", now.Add(-time.Hour)),
-		"other":     id("importer-2", now),
-		"dead":      id(fmt.Sprintf("%s:%d", host, dead), now),
-		"alive":     id(fmt.Sprintf("%s:%d", host, os.Getpid()), now),
-		"reused":    id(fmt.Sprintf("%s:%d", host, os.Getpid()), now.Add(-240*time.Hour)),
+		"mine/1": id("importer", now),
+		"mine/2": id("importer", now.Add(-time.Hour)),
+		"other":  id("importer-2", now),
+		"dead":   id(fmt.Sprintf("%s:%d", host, dead), now),
+		"alive":  id(fmt.Sprintf("%s:%d", host, os.Getpid()), now),
+		// Before any id of this process, those of bubbles included, whose time begins in 2000.
+		"reused":    id(fmt.Sprintf("%s:%d", host, os.Getpid()), time.UnixMilli(1)),
 		"elsewhere": id(fmt.Sprintf("elsewhere:%d", dead), now),
 		"python":    "YWJjZGVmZ2hpamtsbW5vcA==",
 		"[odd]*?\\": id("odd", now),

@@ -288,6 +288,8 @@ var others = []mutant{
 		"func (d *handing) handOut() bool { return d.decided.CompareAndSwap(0, handedOut) }",
 		"func (d *handing) handOut() bool { return true }",
 		"CloseBefore", "lock", nil,
+	},
+	{
 		"not sent", "a repeat that was not sent hides the first attempt", "lock/errors.go",
 		"	if err != nil && sent(first) && !sent(err) {", "	if false {",
 		"RepeatNotSent", "lock", nil,
