@@ -62,7 +62,7 @@ type Options struct {
 	TTL time.Duration
 
 	// Margin is how long before the key's expiry a lease ends: the time that the job needs to stop.
-	// Default: TTL/20, at least 10 ms, and at most the larger of 1 min and TTL/10,000.
+	// Default: TTL/20, at least 10 ms, and at most the larger of 1 min and TTL/1,000.
 	Margin time.Duration
 
 	// NoRenewal leaves leases to end after their TTL. Default: they are renewed. It does not go with

@@ -164,10 +164,10 @@ func checkID(id string) error {
 }
 
 // defaultMargin is the share of a TTL that is given up for clocks and timers that are not exact, and for
-// the job to stop. Close waits for it, so it does not grow with long TTLs beyond what clocks need: those
-// of two machines that nobody sets differ by less than one part in 10,000.
+// the job to stop. Close waits for it, so it does not grow with long TTLs beyond what clocks need. NTP slews
+// a clock by at most 0.05 % (RFC 5905), so two clocks that it keeps drift apart by 0.1 % at most.
 func defaultMargin(ttl time.Duration) time.Duration {
-	return max(min(ttl/20, max(time.Minute, ttl/10_000)), minMargin)
+	return max(min(ttl/20, max(time.Minute, ttl/1000)), minMargin)
 }
 
 // millis rounds up to the milliseconds that Redis counts in.
