@@ -68,7 +68,7 @@ func TestCutterPhases(t *testing.T) {
 }
 
 // What is asked for before the cut is about to be sent, the cut leaves.
-func TestCutLeavesWhatWasAskedFor(t *testing.T) {
+func TestCutterLeavesWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	c := &cutter{longest: 30 * time.Second}

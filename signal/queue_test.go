@@ -321,3 +321,18 @@ func TestNameThatComesBack(t *testing.T) {
 		w.Leave(true)
 	})
 }
+
+// What the head was told, those behind it can read, until it is taken back.
+func TestWordForThoseBehind(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := start(t, newStore(), nil)
+		head, behind := join(t, h, "n", signal.Forever), join(t, h, "n", signal.Unknown)
+		for _, word := range []any{nil, "held", nil} {
+			if head.Tell(word); behind.Told() != word {
+				t.Errorf("told %v, want %v", behind.Told(), word)
+			}
+		}
+		behind.Leave(false)
+		head.Leave(false)
+	})
+}

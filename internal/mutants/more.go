@@ -240,17 +240,17 @@ var others = []mutant{
 	{
 		"cut", "an Extend does not wait for a cut of the key's TTL", "lock/cut.go",
 		"	for c.phase == cutUnderWay {", "	for false {",
-		"Cut", "lock", nil,
+		"Cutter", "lock", nil,
 	},
 	{
 		"doubt", "a cut of the key's TTL without a reply is forgotten", "lock/cut.go",
 		"	if sent(err) {\n		c.doubt", "	if false {\n		c.doubt",
-		"Cut", "lock", nil,
+		"Cutter", "lock", nil,
 	},
 	{
 		"too deep", "a cut leaves less than an ExtendBy under way asks for", "lock/cut.go",
 		"	ttl = c.longestLocked()", "	ttl = c.longest",
-		"Cut", "lock", nil,
+		"Cutter", "lock", nil,
 	},
 	{
 		"centuries", "a PTTL of centuries is believed", "lock/redis.go",
