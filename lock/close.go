@@ -116,7 +116,11 @@ func (c *Client) settle(terms []*renewal.Term, began, end time.Time, fns <-chan 
 		for n < min(len(others), batchSize) && time.Until(others[n].release) <= 0 {
 			n++
 		}
-		c.releaseAll(others[:n], end)
+		limit := limitFromNow() // who calls Unlock meanwhile waits for it, and not for the other margins
+		if end.Before(limit) {
+			limit = end
+		}
+		c.releaseAll(others[:n], limit)
 		others = others[n:]
 	}
 	if inDo {

@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -58,4 +59,24 @@ func closeBeforeHandedOut(t *testing.T, keep bool) {
 	if len(told) > 0 {
 		t.Errorf("hooks tell of a lease that nobody had: %v", told)
 	}
+}
+
+// Close releases a lease with a short margin, and Redis does not answer. Who calls Unlock waits an operation
+// limit for that, and not for the margins of the other leases.
+func TestUnlockBesideCloseWithLongMargins(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	c := faultMet(t, p.URL(), nil)
+	long := acquire(t, c.MutexWith("long", &lock.MutexOptions{Margin: 2*faultR + faultSlack}))
+	defer runtime.KeepAlive(long)
+	short := acquire(t, c.MutexWith("short", &lock.MutexOptions{Margin: 10 * time.Millisecond}))
+	held := p.Catch(faultproxy.HoldRequest, scripts.Release.SHA1)
+	closed := make(chan struct{})
+	go func() { defer close(closed); _ = c.Close() }()
+	await(t, "the release", held.Done())
+	began := time.Now()
+	faultIs(t, "Unlock", short.Unlock(soon(t)), lock.ErrNotHeld)
+	faultTook(t, "Unlock", began, time.Now(), faultR+faultSlack)
+	await(t, "Close", closed)
 }

@@ -135,6 +135,7 @@ func simulate(p *plan) outcome {
 	}()
 	actors.Wait()
 	time.Sleep(max(w.plan.end-w.elapsed(), 0) + 8*time.Second) // in the bubble: accidents are over
+	w.awaitDials()
 	close(stop)
 	<-done
 	w.lookAtTheEnd()
