@@ -38,7 +38,7 @@ func (b bridged) Eval(ctx context.Context, op, name string, script *scripts.Scri
 func (b bridged) EvalBy(ctx context.Context, limit time.Time, script *scripts.Script,
 	keys []string, args ...any,
 ) (any, error) {
-	reply, _, err := b.client.store.eval(ctx, limit, script, keys, args...)
+	reply, _, err := b.client.store.evalOnce(ctx, limit, script, keys, args...)
 	return reply, err
 }
 

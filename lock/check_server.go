@@ -252,7 +252,7 @@ func (f facts) timeout() Finding {
 	default:
 		return Finding{
 			"timeout", Advice,
-			seconds + " s: a connection idle for so long is closed, and its next call repeated",
+			seconds + " s: a connection idle for so long is closed, and dialled anew for its next call",
 			configSet("timeout", "0") + "; tcp-keepalive finds dead clients",
 		}
 	}

@@ -51,7 +51,9 @@ type Client struct {
 }
 
 // New returns a client for the Redis that the pool dials: with its TLS, its password and so on. No
-// connection of the pool is used. Nil options are ready for use. It does no I/O; the errors are all
+// connection of the pool is used. The pool should dial with [NetDial]. Without it, a connection that the
+// other side closed while it was idle is noticed by a PING at best, replies have no limits, and errors
+// do not name the address; docs/operating.md has the whole list. Nil options are ready for use. It does no I/O; the errors are all
 // [ErrInvalid].
 func New(pool *redis.Pool, o *Options) (*Client, error) {
 	dialer, err := redisconn.PoolDialer(pool)
@@ -71,7 +73,7 @@ func New(pool *redis.Pool, o *Options) (*Client, error) {
 // any part of the URL. If the password would cross a network in the clear, Hooks.Warning is called
 // before Open returns.
 func Open(url string, o *Options) (*Client, error) {
-	dialer, err := redisconn.ParseURL(url, operationLimit)
+	dialer, err := redisconn.ParseURL(url)
 	if err != nil {
 		return nil, invalid("%w", err)
 	}

@@ -59,6 +59,26 @@ func ExampleNew() {
 	// Output: true
 }
 
+// A pool that dials as Open does: an idle connection that was closed is noticed, replies have limits, and
+// errors name the address.
+func ExampleNetDial() {
+	url, stop := startRedis()
+	defer stop()
+
+	dial := redis.DialContextFunc(lock.NetDial(nil)) // or with a *tls.Config
+	pool := &redis.Pool{DialContext: func(ctx context.Context) (redis.Conn, error) {
+		return redis.DialURLContext(ctx, url, dial)
+	}}
+	c, err := lock.New(pool, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.Owner(context.Background(), "reports:nightly")
+	fmt.Println(errors.Is(err, lock.ErrNotHeld))
+	// Output: true
+}
+
 // Without waiting, and with a lease that the caller releases.
 func ExampleMutex_TryLock() {
 	url, stop := startRedis()

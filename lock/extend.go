@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/renewal"
 )
@@ -205,7 +203,7 @@ type carried struct {
 }
 
 func (c *carried) take(reply any) {
-	if refused, ok := reply.(redis.Error); ok {
+	if refused, ok := reply.(error); ok {
 		c.err = refused
 		return
 	}

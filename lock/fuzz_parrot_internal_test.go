@@ -40,8 +40,11 @@ func (p *parrot) Send(cmd string, args ...any) error {
 			}
 		}
 	}
-	if slices.Contains(args, any("hash")) {
+	switch {
+	case slices.Contains(args, any("hash")):
 		name = "SCAN hash"
+	case cmd == "CLIENT" && args[0] == "ID", cmd == "INFO" && len(args) > 0:
+		name = fmt.Sprint(cmd, " ", args[0]) // of the greeting
 	}
 	reply := parrotReplies[name]
 	if name == "look" {
@@ -77,6 +80,7 @@ const parrotID = "host:1/01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
 var parrotReplies = map[string]any{
 	"CLIENT":    "OK",
+	"CLIENT ID": int64(1), "INFO server": []byte("run_id:parrot"),
 	"SCAN hash": []any{[]byte("0"), []any{[]byte("lock-waiting:" + parrotID)}},
 	"HGETALL":   []any{[]byte("job"), []byte("2"), []byte("job2"), []byte("0")},
 	"TIME":      []any{[]byte("1700000000"), []byte("0")},

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/internal/scripts"
 )
@@ -139,24 +137,38 @@ func script(text bool, sc *scripts.Script, keys []string, args ...any) redisconn
 func (s *store) eval(ctx context.Context, deadline time.Time, sc *scripts.Script, keys []string,
 	args ...any,
 ) (reply any, before time.Time, err error) {
+	return s.evalAs(ctx, false, deadline, sc, keys, args)
+}
+
+// evalOnce is eval for what is not sent again if its outcome is unknown.
+func (s *store) evalOnce(ctx context.Context, deadline time.Time, sc *scripts.Script, keys []string,
+	args ...any,
+) (reply any, before time.Time, err error) {
+	return s.evalAs(ctx, true, deadline, sc, keys, args)
+}
+
+func (s *store) evalAs(ctx context.Context, once bool, deadline time.Time, sc *scripts.Script,
+	keys []string, args []any,
+) (reply any, before time.Time, err error) {
+	var call *redisconn.Call
 	for _, text := range []bool{false, true} {
-		call := redisconn.NewCall(deadline, script(text, sc, keys, args...))
+		call = redisconn.NewCall(deadline, script(text, sc, keys, args...))
+		call.Once = once
 		if err = s.calls.Do(ctx, call); err != nil {
 			return nil, time.Time{}, err
 		}
-		reply, before = call.Replies[0], call.Sent
-		if !noScript(reply) {
+		if !noScript(call.Replies[0]) {
 			break
 		}
 	}
-	if refused, ok := reply.(redis.Error); ok {
-		return nil, before, refused
+	if err := call.Refused(0); err != nil {
+		return nil, call.Sent, err
 	}
-	return reply, before, nil
+	return call.Replies[0], call.Sent, nil
 }
 
 // evalAll runs a script once for each set of keys and arguments, together. The replies are in
-// their order; error replies are redis.Error.
+// their order; error replies are errors that wrap a redis.Error.
 func (s *store) evalAll(ctx context.Context, deadline time.Time, sc *scripts.Script,
 	sets []scriptArgs,
 ) ([]any, error) {
@@ -175,8 +187,9 @@ func (s *store) evalAll(ctx context.Context, deadline time.Time, sc *scripts.Scr
 			return nil, err
 		}
 		var again []int
+		given := refusals(call)
 		for n, i := range todo {
-			replies[i] = call.Replies[n]
+			replies[i] = given[n]
 			if noScript(replies[i]) {
 				again = append(again, i)
 			}
@@ -195,6 +208,16 @@ func parsePTTL(reply any) (ms int64, ok bool) {
 	return min(ms, maxPTTL), ok
 }
 
+// refusals returns the replies of a call, the errors among them with the server that gave them.
+func refusals(call *redisconn.Call) []any {
+	for i := range call.Replies {
+		if err := call.Refused(i); err != nil {
+			call.Replies[i] = err
+		}
+	}
+	return call.Replies
+}
+
 type scriptArgs struct {
 	keys []string
 	args []any
@@ -202,7 +225,7 @@ type scriptArgs struct {
 
 // noScript reports whether a reply says that Redis does not know the script.
 func noScript(reply any) bool {
-	err, ok := reply.(redis.Error)
+	err, ok := reply.(error)
 	return ok && redisconn.Classify(err) == redisconn.NoScript
 }
 
@@ -278,7 +301,7 @@ func (s *store) repairAll(deadline time.Time, refs []lockRef) ([]time.Duration, 
 			continue
 		}
 		switch reply := replies[i].(type) {
-		case redis.Error:
+		case error:
 			errs[i] = reply
 		case []any:
 			left[i], errs[i] = parseKept(reply)

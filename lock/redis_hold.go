@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/internal/scripts"
 )
@@ -62,7 +60,11 @@ func (s *store) acquire(ctx context.Context, a acquisition) (
 	fence int64, held *taken, before time.Time, err error,
 ) {
 	set := s.acquireArgs(a)
-	reply, before, err := s.eval(ctx, limitFromNow(), &scripts.Acquire, set.keys, set.args...)
+	eval := s.eval
+	if a.given {
+		eval = s.evalOnce
+	}
+	reply, before, err := eval(ctx, limitFromNow(), &scripts.Acquire, set.keys, set.args...)
 	if err != nil {
 		return 0, nil, before, err
 	}
@@ -121,7 +123,7 @@ func (s *store) release(ctx context.Context, deadline time.Time, ref lockRef) (r
 // parseReleased tells "not held" from a reply that says nothing of the kind.
 func parseReleased(reply any) (released, error) {
 	switch reply := reply.(type) {
-	case redis.Error:
+	case error:
 		return notHeld, reply
 	case int64:
 		if reply >= 0 && reply < int64(unhandled) {
@@ -205,7 +207,11 @@ func (s *store) extendArgs(e extension) scriptArgs {
 // extend prolongs the lock if it is still held under the id.
 func (s *store) extend(ctx context.Context, e extension) (extended, error) {
 	set := s.extendArgs(e)
-	reply, _, err := s.eval(ctx, limitFromNow(), &scripts.Extend, set.keys, set.args...)
+	eval := s.eval
+	if e.more != 0 {
+		eval = s.evalOnce
+	}
+	reply, _, err := eval(ctx, limitFromNow(), &scripts.Extend, set.keys, set.args...)
 	if err != nil {
 		return extended{}, err
 	}
@@ -248,7 +254,7 @@ func (s *store) extendAll(sets []scriptArgs, limit time.Duration, written func()
 	if slices.ContainsFunc(call.Replies, noScript) {
 		s.loadExtend.Store(true)
 	}
-	return call.Replies, nil
+	return refusals(call), nil
 }
 
 // expireAll gives locks without expiry that are held as refs say these TTLs. Those that have one keep it,
@@ -266,7 +272,7 @@ func (s *store) expireAll(deadline time.Time, refs []lockRef, ttls []time.Durati
 		if errs[i] = err; err != nil {
 			continue
 		}
-		refused, ok := replies[i].(redis.Error)
+		refused, ok := replies[i].(error)
 		if errs[i] = refused; !ok {
 			_, errs[i] = parseExtended(replies[i])
 		}

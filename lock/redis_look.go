@@ -32,7 +32,7 @@ func (s *store) owners(ctx context.Context, names []string) ([]*taken, error) {
 	}
 	all := make([]*taken, len(names))
 	for i, reply := range replies {
-		refused, isErr := reply.(redis.Error)
+		refused, isErr := reply.(error)
 		if isErr && redisconn.HasCode(refused, "WRONGTYPE") {
 			all[i] = &taken{foreign: true}
 			continue
@@ -83,7 +83,7 @@ func (s *store) scan(ctx context.Context, cursor string, like keysLike) ([]strin
 	if err := s.calls.Do(ctx, call); err != nil {
 		return nil, "", err
 	}
-	if err, ok := call.Replies[0].(redis.Error); ok {
+	if err := call.Refused(0); err != nil {
 		return nil, "", err
 	}
 	return parseScan(call.Replies[0])
@@ -140,8 +140,8 @@ func (s *store) waitCounts(ctx context.Context, registers []string) ([]map[strin
 		return nil, err
 	}
 	all := make([]map[string]int, len(registers))
-	for i, reply := range call.Replies {
-		refused, isErr := reply.(redis.Error)
+	for i, reply := range refusals(call) {
+		refused, isErr := reply.(error)
 		if isErr && redisconn.HasCode(refused, "WRONGTYPE") {
 			continue
 		}

@@ -190,10 +190,10 @@ func (c *waitConn) Block(names []string, d time.Duration) ([]string, error) {
 
 // popped returns whose signal BLPOP read: "" for none, or the inbox's.
 func (c *waitConn) popped(reply any) (string, error) {
-	if err, ok := reply.(redis.Error); ok && redisconn.BlockingRefused(err) {
+	if err, ok := reply.(error); ok && redisconn.BlockingRefused(err) {
 		return "", errors.Join(errNoBlock, err)
 	}
-	if err, ok := reply.(redis.Error); ok {
+	if err, ok := reply.(error); ok {
 		return "", err
 	}
 	if reply == nil {

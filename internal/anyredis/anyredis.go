@@ -111,7 +111,7 @@ func ping(ctx context.Context, url string) error {
 }
 
 func dial(ctx context.Context, url string) (redis.Conn, error) {
-	dialer, err := redisconn.ParseURL(url, limit)
+	dialer, err := redisconn.ParseURL(url)
 	if err != nil {
 		return nil, err
 	}

@@ -53,8 +53,20 @@ func (s *Server) Pool() *redis.Pool {
 		if err != nil {
 			return nil, err
 		}
-		return redis.NewConn(conn, 0, 0), nil
+		return inner{redis.NewConn(conn, 0, 0).(capable)}, nil
 	}}
+}
+
+// An inner connection tells clients that nothing closes it because it was idle.
+type inner struct{ capable }
+
+// InProcess tells so.
+func (inner) InProcess() {}
+
+// capable is all that redigo's connections can do.
+type capable interface {
+	redis.ConnWithTimeout
+	redis.ConnWithContext
 }
 
 var (

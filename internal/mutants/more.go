@@ -300,6 +300,26 @@ var others = []mutant{
 		"ContextEnds", "lock", nil,
 	},
 	{
+		"look", "an idle connection is not looked at", "internal/redisconn/look.go",
+		"	return w.look()\n}", "	return nil\n}",
+		"IdleConnections", "internal/redisconn", nil,
+	},
+	{
+		"surplus", "a reply too many is left for the next call", "internal/redisconn/look.go",
+		"w != nil && w.surplus()", "w != nil && false",
+		"SurplusReply", "internal/redisconn", nil,
+	},
+	{
+		"fits", "whatever is replied is an answer", "internal/redisconn/link.go",
+		"return c.Fits == nil || c.Fits(c.Args, reply)", "return true",
+		"WrongReply", "internal/redisconn", nil,
+	},
+	{
+		"reset", "a connection with calls under way is closed in order", "internal/redisconn/link.go",
+		"w != nil && k.inFlight.Load()", "w != nil && false",
+		"LinkCloses", "internal/redisconn", nil,
+	},
+	{
 		"counter", "fencing tokens do not look at the server's time", "internal/scripts/acquire.lua",
 		"    token = now[1] .. string.sub('00000' .. now[2], -6)", "    token = '1'",
 		"Sim", "internal/sim",

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/gomodule/redigo/redis"
 )
 
 // ErrClosed is the error of a call on a closed line, and of dialling from a closed source.
@@ -35,12 +37,14 @@ func (e *Error) Unwrap() error { return e.Err }
 type Call struct {
 	Commands []Command
 	Deadline time.Time // when it must have its replies
+	Once     bool      // it is not sent again if its outcome is unknown
 	Written  func()    // if not nil, called once: from then on nothing of the call is written
 	Answered func()    // if not nil, called by the driver when the replies are there; it must not block
 
 	Replies []any     // one per command; error replies are redis.Error
 	Sent    time.Time // read before the first byte was written
 
+	where string        // the server that answered: "redis at host:port"; "" if that is not known
 	state callState     // guarded by the line's mu
 	born  time.Time     // when it was queued, if it may have to wait there; zero: it goes out at once
 	by    time.Time     // when the line gives it up: Deadline, or when those ahead of it are given up
@@ -69,6 +73,16 @@ func NewCall(deadline time.Time, cmd Command) *Call {
 // NewBatch returns a call of several commands.
 func NewBatch(deadline time.Time, cmds []Command) *Call {
 	return &Call{Deadline: deadline, Commands: cmds, Replies: make([]any, len(cmds))}
+}
+
+// Refused returns the error that the reply to a command is, with the server that gave it; nil if it is
+// none.
+func (c *Call) Refused(i int) error {
+	refused, ok := c.Replies[i].(redis.Error)
+	if !ok {
+		return nil
+	}
+	return at(c.where, refused)
 }
 
 // stale reports whether the call is not worth sending any more. To send one that is not answered in the

@@ -15,12 +15,20 @@ var errURL = errors.New("the pool's dialer cannot use its URL, which is not repe
 	" write redis://[user:password@]host:port/db, with special characters of the password" +
 	" percent-encoded (%40 for @, %2F for /)")
 
+// maxErrorText is how many bytes of an error reply are kept.
+const maxErrorText = 1 << 10
+
 // discreet cuts off what an error reply quotes of our command: where AUTH is not known, that is the
-// password, and where EVALSHA is not, an owner's id. Errors that quote a URL are replaced.
+// password, and where EVALSHA is not, an owner's id. It also cuts what is too long to be read. Errors
+// that quote a URL are replaced.
 func discreet(err error) error {
 	var reply redis.Error
 	if errors.As(err, &reply) {
-		if text, _, cut := strings.Cut(string(reply), ", with args"); cut {
+		text, _, cut := strings.Cut(string(reply), ", with args")
+		if len(text) > maxErrorText {
+			text, cut = strings.ToValidUTF8(text[:maxErrorText], "")+"…", true
+		}
+		if cut {
 			return redis.Error(text)
 		}
 		return err

@@ -92,12 +92,15 @@ func (l *Line) drive(feed bool) {
 	l.spare = taken[:0]
 }
 
-// connect dials if there is no connection, and reports whether there is one. The calls stay in the queue
-// meanwhile: they have not begun, and can be abandoned. It waits for the dial until the first call's
-// time is up; the dial goes on for the others, and for those who come.
+// connect dials if there is no connection that can be used, and reports whether there is one. The calls
+// stay in the queue meanwhile: they have not begun, and can be abandoned. It waits for the dial until the
+// first call's time is up; the dial goes on for the others, and for those who come.
 func (l *Line) connect() bool {
 	if l.link != nil {
-		return true
+		if l.usable() {
+			return true
+		}
+		l.disconnect() // nothing was sent, so nothing is lost
 	}
 	until, ok := l.first()
 	if !ok {
@@ -119,6 +122,23 @@ func (l *Line) connect() bool {
 		l.notConnected(ErrClosed)
 	}
 	return !closed
+}
+
+// usable reports whether the connection, on which nothing is under way, can be used. Where that cannot
+// be seen, and it was idle, it is asked on behalf of calls that are sent once only.
+func (l *Line) usable() bool {
+	if !l.link.blind() {
+		return l.link.stale() == nil
+	}
+	until, ok := l.first()
+	return !ok || !l.once() || l.link.ping(time.Until(until)/2) == nil
+}
+
+// once reports whether a call in the queue is sent once only.
+func (l *Line) once() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.queue, func(c *Call) bool { return c.Once && c.state != abandoned })
 }
 
 // first removes abandoned calls from the front of the queue. It returns when the first one behind them
@@ -317,6 +337,7 @@ func (k *Link) write(batch []*Call) error {
 // receive reads the replies of one call. It sets moved if Redis says that this connection is of no
 // use. The error is ErrReply if a reply is none to its command.
 func (k *Link) receive(c *Call, moved *bool) error {
+	c.where = k.where
 	for i := range c.Replies {
 		reply, err := k.conn.Receive()
 		if err == nil && !c.Commands[i].fits(reply) {

@@ -152,7 +152,11 @@ func (f *fake) serve(c net.Conn, id int) {
 			}
 			reply := answer(cmd)
 			switch {
-			case run == "" || reply == "" || reply[0] != '+':
+			case reply == "" || reply[0] != '+':
+			case strings.HasPrefix(cmd, "CLIENT SETNAME"):
+				reply = "+OK\r\n"
+			case run == "" && (cmd == "CLIENT ID" || cmd == "INFO server"):
+				reply = "-ERR unknown command\r\n"
 			case cmd == "CLIENT ID":
 				reply = fmt.Sprintf(":%d\r\n", id)
 			case cmd == "INFO server":

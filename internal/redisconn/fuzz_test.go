@@ -74,7 +74,7 @@ func FuzzDialErrors(f *testing.F) {
 			t.Fatal(err)
 		}
 		fuzzDial(t, "DialURL", raw, dialer)
-		if dialer, err := ParseURL(raw, time.Second); err == nil {
+		if dialer, err := ParseURL(raw); err == nil {
 			fuzzDial(t, "ParseURL", raw, dialer)
 		}
 		for _, format := range fuzzQuotes {
@@ -89,7 +89,7 @@ func FuzzDialErrors(f *testing.F) {
 			{Scheme: "unix", Path: "/nowhere/redis.sock"},
 		} {
 			u.User = url.UserPassword(user, password)
-			dialer, err := ParseURL(u.String(), time.Second)
+			dialer, err := ParseURL(u.String())
 			if err != nil {
 				t.Fatalf("%s: %v", u.String(), err)
 			}

@@ -48,10 +48,14 @@ func (s *Source) greeting() []Command {
 	cmds := make([]Command, 0, len(s.dialer.Greeting)+3)
 	cmds = append(cmds, s.dialer.Greeting...)
 	if s.name != "" {
-		cmds = append(cmds, Cmd("CLIENT", "SETNAME", s.name))
+		cmds = append(cmds, Command{"CLIENT", []any{"SETNAME", s.name}, isOK})
 	}
-	return append(cmds, Cmd("CLIENT", "ID"), Cmd("INFO", "server"))
+	return append(cmds, Command{"CLIENT", []any{"ID"}, isInt}, Command{"INFO", []any{"server"}, isBulk})
 }
+
+func isInt(_ []any, reply any) bool { _, ok := reply.(int64); return ok }
+
+func isBulk(_ []any, reply any) bool { _, ok := reply.([]byte); return ok }
 
 // unusable reports whether an error reply to a greeting means that the connection is of no use.
 func unusable(refused redis.Error) bool {
@@ -84,6 +88,9 @@ func (k *Link) doAll(limit time.Duration, cmds []Command) ([]any, error) {
 	if err == nil {
 		var moved bool // the caller looks at the replies
 		err = k.receive(c, &moved)
+	}
+	if err == nil {
+		err = k.surplus()
 	}
 	k.inFlight.Store(err != nil)
 	return c.Replies, k.disarm(limit, err)

@@ -45,11 +45,16 @@ type Link struct {
 	conn guarded
 	fuse *fuse // closes conn when an exchange takes too long
 
+	where     string    // "redis at host:port"; "" if it is not known
+	inProcess bool      // nothing closes conn because it is idle
+	rested    time.Time // since when the link is idle, where that matters
+
 	source   *Source
 	pace     *pace
-	greeted  time.Duration // how long the greeting took
-	inFlight atomic.Bool   // from before something is written until all of it is answered
-	once     sync.Once     // closes conn
+	greeted  time.Duration        // how long the greeting took
+	wire     atomic.Pointer[Wire] // below conn; nil if that is none of NetDial's
+	inFlight atomic.Bool          // from before something is written until all of it is answered
+	once     sync.Once            // closes conn
 
 	// Guarded by source.orphans.mu.
 	session session
@@ -68,6 +73,9 @@ func newLink(conn redis.Conn, s *Source, p *pace) *Link {
 // closed before that is looked at, so that nothing is written any more.
 func (k *Link) Close() {
 	k.once.Do(func() {
+		if w := k.wire.Load(); w != nil && k.inFlight.Load() {
+			w.Reset() // what was given up is not to arrive later
+		}
 		_ = k.conn.Close()
 		k.source.lost(k)
 	})
@@ -75,26 +83,35 @@ func (k *Link) Close() {
 
 // Do sends one command and returns its reply. It blocks until the reply is there, at most for the
 // limit, which replaces the read timeout that the user's dialer may have set and that knows nothing
-// of blocking reads. An error reply of Redis is a redis.Error and leaves the link usable. A reply that
+// of blocking reads. An error reply of Redis wraps a redis.Error and leaves the link usable. A reply that
 // does not fit the command is ErrReply and ends the link.
 func (k *Link) Do(limit time.Duration, cmd Command) (any, error) {
 	replies, err := k.DoAll(limit, cmd)
 	if err != nil {
 		return nil, err
 	}
-	if refused, ok := replies[0].(redis.Error); ok {
+	if refused, ok := replies[0].(error); ok {
 		return nil, refused
 	}
 	return replies[0], nil
 }
 
 // DoAll is [Link.Do] for commands that are sent together. Error replies of Redis are among the
-// replies. With an error come the replies that were there before it.
+// replies, as errors that wrap a redis.Error. With an error come the replies that were there before it.
 func (k *Link) DoAll(limit time.Duration, cmds ...Command) (replies []any, err error) {
 	if limit <= 0 {
 		return nil, ErrTimeout // nothing was sent
 	}
+	if err := k.stale(); err != nil {
+		k.Close()
+		return nil, at(k.where, err)
+	}
 	defer func() { k.report(err, slices.ContainsFunc(replies, saysMoved)) }()
+	return k.exchange(limit, cmds)
+}
+
+// exchange is DoAll on a link that is not stale.
+func (k *Link) exchange(limit time.Duration, cmds []Command) (replies []any, err error) {
 	k.fuse.arm(time.Now().Add(limit))
 	k.inFlight.Store(true)
 	err = k.send(cmds)
@@ -104,17 +121,17 @@ func (k *Link) DoAll(limit time.Duration, cmds ...Command) (replies []any, err e
 		var refused redis.Error
 		switch {
 		case errors.As(err, &refused):
-			replies, err = append(replies, discreet(refused)), nil
+			replies, err = append(replies, at(k.where, discreet(refused))), nil
 		case err == nil && !cmds[len(replies)].fits(reply):
 			err = ErrReply
 		case err == nil:
 			replies = append(replies, reply)
 		}
 	}
-	k.inFlight.Store(len(replies) < len(cmds))
 	if err == nil {
 		err = k.surplus()
 	}
+	k.inFlight.Store(err != nil)
 	return replies, k.disarm(limit, err)
 }
 
@@ -126,10 +143,6 @@ func (k *Link) send(cmds []Command) error {
 	}
 	return k.conn.Flush()
 }
-
-// surplus returns an error if there is more to read although every reply that is due was read: then
-// one of those read was another's.
-func (k *Link) surplus() error { return nil }
 
 // report tells the dials that come after what became of an exchange. moved says that the server is of no
 // use.
@@ -146,7 +159,7 @@ func (k *Link) report(err error, moved bool) {
 
 // saysMoved reports whether a reply says that the server is of no use.
 func saysMoved(reply any) bool {
-	refused, ok := reply.(redis.Error)
+	refused, ok := reply.(error)
 	return ok && Classify(refused) == Moved
 }
 
@@ -155,12 +168,13 @@ func saysMoved(reply any) bool {
 func (k *Link) disarm(limit time.Duration, err error) error {
 	if k.fuse.disarm() {
 		k.Close() // the fuse may be about to; now it is certain
-		return fmt.Errorf("%w (%v)", ErrTimeout, limit.Round(time.Millisecond))
+		return at(k.where, fmt.Errorf("%w (%v)", ErrTimeout, limit.Round(time.Millisecond)))
 	}
 	if err != nil {
 		k.Close()
 	}
-	return err
+	k.rest()
+	return at(k.where, err)
 }
 
 // read returns the next reply. The fuse blows at the limit; the read deadline gets a little more,

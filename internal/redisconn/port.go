@@ -64,8 +64,17 @@ func (p *Port) dial(limit time.Duration, stop <-chan struct{}) (*Link, error) {
 		if last := p.pace.last(); last != nil { // there may have been a pause all the time
 			err = fmt.Errorf("%w; the last attempt: %v", err, last)
 		}
-		return nil, err
+		return nil, p.source.late(err)
 	}
+}
+
+// late adds to the error of a dial that takes longer than its owner can wait where it leads.
+func (s *Source) late(err error) error {
+	err = at(s.dialer.Address, err)
+	if s.dialer.TLS {
+		err = hinted(err, speaksTLS)
+	}
+	return err
 }
 
 // slow reports whether all that an error of Dial says is that it takes long. Until a connection was made

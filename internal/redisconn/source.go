@@ -19,6 +19,7 @@ type Dialer struct {
 	Dial     DialFunc
 	Greeting []Command // what a new connection needs before it can be used: AUTH, SELECT
 	Address  string    // "redis at host:port", for errors; "" if it is not known
+	TLS      bool      // Dial uses TLS, as far as is known
 }
 
 // PoolDialer returns how pool dials, without using its slots. The pool's Dial takes no context. What
@@ -136,25 +137,28 @@ func (s *Source) paced(ctx context.Context, p *pace) (*Link, error) {
 func (s *Source) connect(ctx context.Context, p *pace) (*Link, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
-	conn, err := s.dial(ctx)
+	var made recorder
+	conn, err := s.dial(withRecorder(ctx, &made))
 	if err == nil && conn == nil {
 		err = errors.New("the pool's dialer returned no connection and no error")
 	}
-	if err != nil && ctx.Err() == context.DeadlineExceeded {
+	if err != nil && ctx.Err() == context.DeadlineExceeded && !errors.Is(err, ErrTimeout) {
 		// It is our limit that has passed, and no context of the user's.
 		err = fmt.Errorf("dialling: %w (%v)", ErrTimeout, dialLimit)
 	}
 	if err != nil {
-		return nil, discreet(err)
+		return nil, at(s.dialer.Address, discreet(err))
 	}
 	link := newLink(conn, s, p)
+	link.on(made.wire(), s.dialer.Address)
 	stop := context.AfterFunc(ctx, link.Close)
 	defer stop()
 	deadline, _ := ctx.Deadline()
 	if err := s.greet(link, time.Until(deadline)); err != nil {
 		link.Close()
-		return nil, err
+		return nil, link.first(err)
 	}
+	link.settle()
 	s.met.Store(true)
 	return link, nil
 }

@@ -2,13 +2,13 @@ package redisconn
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gomodule/redigo/redis"
 )
@@ -29,21 +29,20 @@ type address struct {
 //
 // No error repeats any part of the URL: a password with an unescaped special character can end up
 // in every part of it.
-func ParseURL(raw string, limit time.Duration) (Dialer, error) {
+func ParseURL(raw string) (Dialer, error) {
 	a, err := parseAddress(raw)
 	if err != nil {
 		return Dialer{}, err
 	}
-	options := []redis.DialOption{
-		redis.DialConnectTimeout(limit),
-		redis.DialTLSHandshakeTimeout(limit),
-		redis.DialKeepAlive(15 * time.Second),
-		redis.DialUseTLS(a.tls),
+	var config *tls.Config
+	if a.tls {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
+	open := redis.DialContextFunc(NetDial(config))
 	dial := func(ctx context.Context) (redis.Conn, error) {
-		return redis.DialContext(ctx, a.network, a.addr, options...)
+		return redis.DialContext(ctx, a.network, a.addr, open)
 	}
-	return Dialer{Dial: dial, Greeting: a.greeting(), Address: "redis at " + a.addr}, nil
+	return Dialer{Dial: dial, Greeting: a.greeting(), Address: whereBefore + a.addr, TLS: a.tls}, nil
 }
 
 // greeting returns what a connection needs before it can be used.

@@ -74,7 +74,7 @@ func TestParseBadURL(t *testing.T) {
 	t.Parallel()
 	for want, urls := range badURLs {
 		for _, raw := range urls {
-			if _, err := ParseURL(raw, time.Second); err == nil || !strings.HasPrefix(err.Error(), want) {
+			if _, err := ParseURL(raw); err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%q: %v, want %s…", raw, err, want)
 			}
 		}
@@ -88,7 +88,7 @@ func FuzzParseURL(f *testing.F) {
 	for _, urls := range badURLs {
 		for _, raw := range urls {
 			f.Add(raw, "s3cret")
-			_, err := ParseURL(raw, time.Second)
+			_, err := ParseURL(raw)
 			known[err.Error()] = true
 		}
 	}
@@ -99,7 +99,7 @@ func FuzzParseURL(f *testing.F) {
 		f.Add("unix://:"+password+"@/run/redis.sock?db=1", password)
 	}
 	f.Fuzz(func(t *testing.T, raw, password string) {
-		if _, err := ParseURL(raw, time.Second); err != nil && !known[err.Error()] {
+		if _, err := ParseURL(raw); err != nil && !known[err.Error()] {
 			t.Errorf("%q: an unknown error: %v", raw, err)
 		}
 		if password == "" {
@@ -150,7 +150,7 @@ func TestErrorsAreAHandful(t *testing.T) {
 	var texts []string
 	for _, urls := range badURLs {
 		for _, raw := range urls {
-			_, err := ParseURL(raw, time.Second)
+			_, err := ParseURL(raw)
 			if err != nil && !slices.Contains(texts, err.Error()) {
 				texts = append(texts, err.Error())
 			}
@@ -166,7 +166,7 @@ func TestDialURL(t *testing.T) {
 	tcp := redistest.StartTCP(t, "requirepass s3cret/@#")
 	unix := redistest.Start(t)
 	for _, raw := range []string{tcp.URL(), unix.URL(), "unix://" + unix.Addr() + "?db=3"} {
-		dialer, err := ParseURL(raw, 2*time.Second)
+		dialer, err := ParseURL(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestDialURLFails(t *testing.T) {
 		"redis://:wr0ng@127.0.0.1:1",
 		"unix://:wr0ng@/nowhere/redis.sock",
 	} {
-		dialer, err := ParseURL(raw, time.Second)
+		dialer, err := ParseURL(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestDialURLFails(t *testing.T) {
 		}
 		source.Close(time.Second)
 	}
-	dialer, err := ParseURL("redis://h", time.Second)
+	dialer, err := ParseURL("redis://h")
 	if err != nil {
 		t.Fatal(err)
 	}

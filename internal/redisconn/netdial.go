@@ -1,0 +1,96 @@
+package redisconn
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// keepAlive is after how much silence the kernel asks whether the other side is there.
+const keepAlive = 15 * time.Second
+
+// NetDial returns a function that dials a [Wire]: over TLS if the configuration is not nil.
+func NetDial(config *tls.Config) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialLimit)
+		defer cancel()
+		d := net.Dialer{KeepAlive: keepAlive}
+		socket, err := d.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		t := newTap(socket)
+		w := newWire(t, t, addr)
+		if config != nil {
+			c, err := handshake(ctx, t, config, addr)
+			if err != nil {
+				_ = socket.Close()
+				return nil, at(whereBefore+addr, err)
+			}
+			w = newWire(c, t, addr)
+		}
+		recordWire(ctx, w)
+		return w, nil
+	}
+}
+
+// handshake begins TLS. The server must have the name that addr begins with, if the configuration says
+// no other.
+func handshake(ctx context.Context, t *tap, config *tls.Config, addr string) (*tls.Conn, error) {
+	if config.ServerName == "" {
+		config = config.Clone()
+		config.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	c := tls.Client(t, config)
+	err := c.HandshakeContext(ctx)
+	var plain tls.RecordHeaderError
+	switch {
+	case err == nil:
+		return c, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		err = ErrTimeout
+	case !errors.As(err, &plain) && !closedOn(err):
+		return nil, fmt.Errorf("TLS handshake: %w", err)
+	}
+	return nil, hinted(at(whereBefore+addr, fmt.Errorf("TLS handshake: %w", err)), speaksTLS)
+}
+
+// A recorder learns which wires are dialled under a context: redigo does not tell on what its
+// connections stand.
+type recorder struct {
+	mu   sync.Mutex // guards the field below
+	last *Wire
+}
+
+type recorderKey struct{}
+
+// withRecorder returns a context under which r learns what is dialled.
+func withRecorder(ctx context.Context, r *recorder) context.Context {
+	return context.WithValue(ctx, recorderKey{}, r)
+}
+
+func recordWire(ctx context.Context, w *Wire) {
+	if r, ok := ctx.Value(recorderKey{}).(*recorder); ok {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.last = w
+	}
+}
+
+// wire returns the last wire that was dialled; nil if none was.
+func (r *recorder) wire() *Wire {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last != nil {
+		r.last.tap.written.Store(false)
+	}
+	return r.last
+}
+
+// used reports whether something was written since the wire came from its recorder. If not, it is not
+// the one below the connection: a dialler may reach several servers until it has found the right one.
+func (w *Wire) used() bool { return w.tap.written.Load() }
