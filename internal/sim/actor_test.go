@@ -89,6 +89,9 @@ func (a *actor) took(t *turn, call stamp) {
 	if t.opts.TTL == lock.NoExpiry {
 		limit += opLimit // to make it permanent
 	}
+	if t.take == reset || t.take == seize {
+		limit += 3 * opLimit // two steps, and both again within an operation limit
+	}
 	if t.take == lockIt || t.take == poolLock {
 		limit = t.limit + 50*time.Millisecond
 	}
