@@ -279,6 +279,12 @@ var others = []mutant{
 		[]string{"-seed", "1646"},
 	},
 	{
+		"no reset", "a connection with calls in flight is closed, not reset", "internal/redisconn/tap.go",
+		"		_ = s.SetLinger(0)\n", "		_ = s\n",
+		"Sim", "internal/sim",
+		[]string{"-seed", "216"},
+	},
+	{
 		"visits again", "a lock without expiry gets its whole time at every late visit", "lock/janitor.go",
 		"			left[i] = max(noExpiryTTL-time.Since(t.answered), time.Millisecond)\n", "",
 		"LateVisitsOfALock", "lock", nil,

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/redisconn"
 )
 
 // everybody stands for all clients in an accident.
@@ -114,7 +116,8 @@ func (w *world) dial(ctx context.Context, client int) (_ redis.Conn, err error) 
 	c := &conn{world: w, client: client, up: newStream(), down: newStream()}
 	w.enter(c)
 	w.redis.Server().ServeConn(&end{conn: c, in: c.up, out: c.down})
-	return redis.NewConn(&end{conn: c, in: c.down, out: c.up}, 0, 0), nil
+	socket := &end{conn: c, in: c.down, out: c.up}
+	return redis.NewConn(redisconn.Over(ctx, socket, "sim"), 0, 0), nil
 }
 
 // sleep is time.Sleep in the bubble that a context ends.

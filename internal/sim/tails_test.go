@@ -42,9 +42,6 @@ func (m *maker) tails() {
 		return
 	}
 	p.sessions, p.late, p.tail = true, true, kills+tail(own.IntN(int(lingers)))
-	if p.tail == resets { // these connections are not the library's own: it does not reset them
-		p.tail = lingers
-	}
 	for range 1 + own.IntN(2) {
 		client := own.IntN(len(p.clients))
 		if own.one(3) {
