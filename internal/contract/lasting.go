@@ -29,7 +29,7 @@ func yearLong(e *env) {
 		lease := e.take(c.MutexWith(name, &lock.MutexOptions{TTL: taken, NoRenewal: true}))
 		e.within("the key's TTL", e.left(name), taken)
 		e.within("the fence's TTL", e.fenceLeft(name), max(2*taken, 7*24*time.Hour))
-		margin := max(time.Minute, taken/10_000)
+		margin := max(time.Minute, taken/1_000)
 		e.within("the lease", time.Until(lease.Deadline()), taken-margin)
 		e.release(lease)
 	}
