@@ -109,6 +109,9 @@ func TestFaultWrongServer(t *testing.T) {
 				_, err := call(ctx, c.Mutex("{job}"))
 				t.Logf("%s says %v after %v", name, err, faultTook(t, name, began, time.Now(), faultSlack))
 				faultHasCode(t, name, err, wrong.code)
+				if err == nil || !strings.Contains(err.Error(), "redis at "+s.Addr()) {
+					t.Errorf("%s: %v: does not say where", name, err)
+				}
 				if errors.Is(err, lock.ErrHeld) || errors.Is(err, lock.ErrUnknown) {
 					t.Errorf("%s: %v", name, err)
 				}
