@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,14 +21,21 @@ import (
 type parrot struct {
 	odd     string // the name of the command or script
 	reply   any    // to that one, the first time
-	said    *bool  // it was given
 	waiting []any  // the replies that are due
-	err     error  // set by Close
+
+	said   *atomic.Bool // the reply was given; shared by all connections of a client
+	closed atomic.Bool  // Close comes from any goroutine
 }
 
-func (p *parrot) Close() error { p.err = errors.New("closed"); return nil }
-func (p *parrot) Err() error   { return p.err }
-func (p *parrot) Flush() error { return p.err }
+func (p *parrot) Close() error { p.closed.Store(true); return nil }
+func (p *parrot) Flush() error { return p.Err() }
+
+func (p *parrot) Err() error {
+	if p.closed.Load() {
+		return errors.New("closed")
+	}
+	return nil
+}
 
 func (p *parrot) Do(string, ...any) (any, error) { return nil, errors.New("a parrot does not do") }
 
@@ -50,11 +58,11 @@ func (p *parrot) Send(cmd string, args ...any) error {
 	if name == "look" {
 		reply = parrotLook(args)
 	}
-	if name == p.odd && !*p.said {
-		*p.said, reply = true, p.reply
+	if name == p.odd && p.said.CompareAndSwap(false, true) {
+		reply = p.reply
 	}
 	p.waiting = append(p.waiting, reply)
-	return p.err
+	return p.Err()
 }
 
 // parrotLook returns what the look script does where every lock is free.
@@ -70,10 +78,11 @@ func parrotLook(args []any) any {
 func (p *parrot) Receive() (any, error) {
 	reply := p.waiting[0]
 	p.waiting = p.waiting[1:]
-	if err, ok := reply.(redis.Error); ok && p.err == nil {
-		return nil, err
+	err := p.Err()
+	if refused, ok := reply.(redis.Error); ok && err == nil {
+		return nil, refused
 	}
-	return reply, p.err
+	return reply, err
 }
 
 const parrotID = "host:1/01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -94,9 +103,9 @@ var parrotReplies = map[string]any{
 
 func fuzzClient(t *testing.T, odd string, reply any) *Client {
 	t.Helper()
-	said := false
+	said := &atomic.Bool{}
 	pool := &redis.Pool{DialContext: func(context.Context) (redis.Conn, error) {
-		return &parrot{odd: odd, reply: reply, said: &said}, nil
+		return &parrot{odd: odd, reply: reply, said: said}, nil
 	}}
 	c, err := New(pool, &Options{TTL: time.Minute, Margin: time.Millisecond, NoRenewal: true})
 	if err != nil {

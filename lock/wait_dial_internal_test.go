@@ -46,8 +46,7 @@ func TestReadIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked any
 		s := newStore(redisconn.Dialer{Dial: func(context.Context) (redis.Conn, error) {
-			said := false
-			return &silent{parrot: &parrot{said: &said}, asked: &asked, closed: make(chan struct{})}, nil
+			return &silent{parrot: &parrot{said: &atomic.Bool{}}, asked: &asked, closed: make(chan struct{})}, nil
 		}}, nil, "client")
 		dialer := waitStore{s}.Dialer(0)
 		c, err := dialer.Dial()
