@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -225,14 +226,14 @@ func TestCloseEndsGivingBack(t *testing.T) {
 	})
 }
 
-// Many signals, each of which takes long to give back: Close keeps to its limit.
+// Many signals, which take long to give back, some together: Close keeps to its limit.
 func TestCloseEndsGivingBackSlowly(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStore()
 		h := start(t, s, nil)
-		all := joinAll(t, s, h, names("n", 60))
-		time.Sleep(10 * ms)
-		for _, name := range names("n", 60) {
+		all := joinAll(t, s, h, names("n", 240))
+		time.Sleep(500 * ms)
+		for _, name := range names("n", 240) {
 			s.push(signalOf(name), time.Second)
 		}
 		time.Sleep(100 * ms)
@@ -308,4 +309,54 @@ func TestCloseUnderLoad(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A connection that blocks when another one learns that the store refuses blocking reads is called back
+// like any other.
+func TestCloseWhileDegradedAndBlocked(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStore()
+		h := start(t, s, nil)
+		first := joinAll(t, s, h, []string{"first"})[0]
+		time.Sleep(1500 * ms)
+		s.failing(fails(errNoBlock, "block"))
+		second := joinAll(t, s, h, []string{"second"})[0]
+		time.Sleep(1500 * ms)
+		if n := s.redis.readers()["lock-signal:first"]; n != 1 {
+			t.Fatalf("%d read the first name", n)
+		}
+		leaveAll([]*signal.Waiter{first, second})
+		begin := time.Now()
+		h.Close(5 * time.Second)
+		between(t, "Close", time.Since(begin), 0, 10*s.rtt)
+	})
+}
+
+// A dialers counts the connections that a hub begins to make.
+type dialers struct {
+	*store
+	began atomic.Int32
+}
+
+func (d *dialers) Dialer(k int) signal.Dialer {
+	d.began.Add(1)
+	return d.store.Dialer(k)
+}
+
+// A head that hears its answer when the hub is closed already makes no connection.
+func TestNothingStartsAfterClose(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := &dialers{store: newStore()}
+		h := signal.New(s, nil)
+		w := join(t, h, "n", signal.Unknown)
+		after(t, w)
+		time.Sleep(100 * ms)
+		h.Close(time.Second)
+		w.Taken(time.Second)
+		synctest.Wait()
+		if n := s.began.Load(); n != 1 {
+			t.Errorf("%d connections were begun, want 1", n)
+		}
+		w.Leave(false)
+	})
 }

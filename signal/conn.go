@@ -125,12 +125,12 @@ func (c *conn) connect() error {
 
 // collect takes the names for a turn. From here on a new name calls the connection back; a call
 // that comes before the blocking read begins is kept by the store. A stopped hub has no names:
-// nobody would call the connection back.
+// nobody would call the connection back. Nor has one whose store refuses blocking reads.
 func (c *conn) collect() (names []string) {
 	h := c.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.stopped {
+	if h.stopped || h.degraded {
 		return nil
 	}
 	h.settleLocked(c, time.Now())
@@ -146,7 +146,7 @@ func (c *conn) collect() (names []string) {
 
 // block waits for signals.
 func (c *conn) block(names []string) (signalled []string, err error) {
-	if len(names) == 0 || c.degraded() {
+	if len(names) == 0 {
 		c.doze(blockFor)
 		return nil, nil
 	}
@@ -176,12 +176,6 @@ func (c *conn) doze(d time.Duration) {
 	}
 }
 
-func (c *conn) degraded() bool {
-	c.hub.mu.Lock()
-	defer c.hub.mu.Unlock()
-	return c.hub.degraded
-}
-
 // unblock ends the turn.
 func (c *conn) unblock(clean bool) {
 	c.hub.mu.Lock()
@@ -195,7 +189,7 @@ func (c *conn) unblock(clean bool) {
 // callLocked lets the connection take its set of names anew. It returns true if the caller is to
 // call it back through the store, once the mutex is free.
 func (c *conn) callLocked() bool {
-	if c.blocked && !c.hub.degraded {
+	if c.blocked {
 		first := c.called.IsZero()
 		if first {
 			c.called = time.Now()

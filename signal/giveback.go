@@ -2,6 +2,8 @@ package signal
 
 import (
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,30 +32,48 @@ func (h *Hub) giveBackLocked(name string) {
 func (h *Hub) give() {
 	defer h.exit()
 	for {
-		name, signal := h.nextBack()
-		if signal == nil {
+		batch := h.nextBack()
+		if len(batch) == 0 {
 			return
 		}
-		err := h.store.GiveBack(name)
-		if err == nil || h.store.Judge(err) != Passes || time.Now().After(signal.until) {
-			h.given(name, signal)
-			continue
-		}
-		if !h.pause() { // stopped, and the store does not answer
+		if !h.giveAll(batch) && !h.pause() { // stopped, and the store does not answer
 			h.giveUp()
 		}
 	}
 }
 
-// nextBack returns some name whose signal is to be given back. With none, the goroutine has ended.
-func (h *Hub) nextBack() (string, *signalBack) {
+// giveAll tries to give signals back, all at once: signals are taken together, and those who wait for them
+// elsewhere are not to wait for each other. It returns false if one of them is to be tried again.
+func (h *Hub) giveAll(batch map[string]*signalBack) bool {
+	var again atomic.Bool
+	var all sync.WaitGroup
+	for name, signal := range batch {
+		all.Go(func() { // ends with its call of the store
+			err := h.store.GiveBack(name)
+			if err == nil || h.store.Judge(err) != Passes || time.Now().After(signal.until) {
+				h.given(name, signal)
+			} else {
+				again.Store(true)
+			}
+		})
+	}
+	all.Wait()
+	return !again.Load()
+}
+
+// nextBack returns some names whose signals are to be given back, as many as share a connection at most.
+// With none, the goroutine has ended.
+func (h *Hub) nextBack() map[string]*signalBack {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	batch := make(map[string]*signalBack)
 	for name, signal := range h.back {
-		return name, signal
+		if batch[name] = signal; len(batch) == roomPerConn {
+			break
+		}
 	}
-	h.giving = false
-	return "", nil
+	h.giving = len(batch) > 0
+	return batch
 }
 
 // given forgets the signal. Another one for the same name, read meanwhile, stays.

@@ -16,9 +16,10 @@ const (
 // there, the young one becomes one of the others, and the next newcomer gets another.
 
 // readLocked sees to it that the entry's signal is read. A connection is returned if it is to be
-// called back.
+// called back. In a hub that was stopped, or whose store refuses blocking reads, nothing is read: there no
+// connection begins.
 func (h *Hub) readLocked(e *entry) *conn {
-	if e.conn.readsLocked(e.name) {
+	if h.stopped || h.degraded || e.conn.readsLocked(e.name) {
 		return nil
 	}
 	return h.placeLocked(e, time.Now())

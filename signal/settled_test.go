@@ -261,3 +261,23 @@ func TestDialIsHungUp(t *testing.T) {
 		}
 	})
 }
+
+// Signals that were read together and that nobody wants are given back together.
+func TestSignalsAreGivenBackTogether(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStore()
+		s.rtt = 20 * ms
+		h := start(t, s, nil)
+		all := joinAll(t, s, h, names("n", 64))
+		time.Sleep(500 * ms)
+		leaveAll(all[:63])
+		for _, name := range names("n", 63) {
+			s.release(name)
+		}
+		time.Sleep(5 * s.rtt)
+		if n := len(s.gaveBack()); n != 63 {
+			t.Errorf("%d signals were given back after 5 round trips, want 63", n)
+		}
+		all[63].Leave(false)
+	})
+}
