@@ -17,8 +17,8 @@ import (
 const (
 	registerTTL = "5000" // milliseconds that the hash of waiters outlives its last look
 	inboxTTL    = "5000" // milliseconds that a call to a wait connection is kept
-	// blockGrace is how much later than asked a blocking read may end before its connection is
-	// given up. Redis ends it up to 100 ms late, and by the wall clock, which may be stepped.
+	// blockGrace is how much later than asked a blocking read may end, beside the round trip, before its
+	// connection is given up. Redis ends it up to 100 ms late, and by the wall clock, which may be stepped.
 	blockGrace = 500 * time.Millisecond
 )
 
@@ -170,7 +170,7 @@ func (c *waitConn) Block(names []string, d time.Duration) ([]string, error) {
 	if len(names) > 1 {
 		cmds = append(cmds, script(c.text, &scripts.Take, signals))
 	}
-	replies, err := c.link.DoAll(d+blockGrace, cmds...)
+	replies, err := c.link.DoAll(d+blockGrace+min(c.link.Greeted(), operationLimit), cmds...)
 	if len(replies) == 0 {
 		return nil, err
 	}

@@ -66,6 +66,52 @@ func TestReadIsGivenUp(t *testing.T) {
 	})
 }
 
+// A distant is a connection whose round trips take long.
+type distant struct {
+	*silent
+	trip time.Duration
+}
+
+func (c *distant) Flush() error {
+	time.Sleep(c.trip)
+	if c.blocks { // and Redis ends it late
+		time.Sleep(30*time.Second + 100*time.Millisecond)
+		c.blocks = false
+	}
+	select {
+	case <-c.closed:
+		return errors.New("closed")
+	default:
+		return c.parrot.Flush()
+	}
+}
+
+// Redis ends a read when its time is up, and the reply comes a round trip later than asked: the
+// connection is not given up for that.
+func TestReadOfADistantRedis(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked any
+		s := newStore(redisconn.Dialer{Dial: func(context.Context) (redis.Conn, error) {
+			var said atomic.Bool
+			c := &silent{parrot: &parrot{said: &said}, asked: &asked, closed: make(chan struct{})}
+			return &distant{c, 900 * time.Millisecond}, nil
+		}}, nil, "client")
+		dialer := waitStore{s}.Dialer(0)
+		c, err := dialer.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := c.Block([]string{"a", "b"}, 30*time.Second); err != nil {
+			t.Errorf("given up after %v: %v", time.Since(began), err)
+		}
+		c.Close()
+		dialer.Hangup()
+		s.close(time.Second)
+	})
+}
+
 // Waiters come, their wait connection cannot be dialled, and they leave: nothing stays behind.
 func TestDialThatHangsIsGivenUp(t *testing.T) {
 	t.Parallel()

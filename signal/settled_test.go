@@ -281,3 +281,24 @@ func TestSignalsAreGivenBackTogether(t *testing.T) {
 		all[63].Leave(false)
 	})
 }
+
+// A name that was got by its timer is read until the read ends that its connection does for others. The
+// signal of its own release goes to that read, and from there to the next program's waiter.
+func TestReadThatOutlivesItsWaiter(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStore()
+		h := start(t, s, nil)
+		stays := joinAll(t, s, h, []string{"stays"})[0]
+		s.hold("n", 500*ms)
+		w := join(t, h, "n", 500*ms)
+		between(t, "the ask", after(t, w), 501*ms, 501*ms)
+		w.Leave(true)
+		time.Sleep(20 * time.Second)
+		b := s.redis.begin([]string{signalOf("n")})
+		s.release("n")
+		began := time.Now()
+		<-b.popped
+		between(t, "the signal of another program's waiter", time.Since(began), 0, 2*s.rtt)
+		stays.Leave(false)
+	})
+}

@@ -217,10 +217,11 @@ func (w *Waiter) Trouble() []error {
 	return errs
 }
 
-// quiet reports whether the entry's signal is to be read: its head sleeps, and so do all behind it.
-// From when the head is told to ask until it has the answer, the signal is left in the store. If it
-// gets the name, the hub must not be the one that reads the signal of its own release, and before
-// somebody else's waiter; if it does not, the store has kept what came meanwhile.
+// quiet reports whether a read that begins is to read the entry's signal: its head sleeps, and so do all
+// behind it. From when the head is told to ask until it has the answer, the signal is left in the store.
+// If it gets the name, the hub should not be the one that reads the signal of its own release, and before
+// somebody else's waiter; if it does not, the store has kept what came meanwhile. A read under way goes
+// on all the same, for the sake of its other names; what it reads for nobody is given back.
 func (e *entry) quiet() bool { return !e.ask && !e.asking }
 
 // wakeLocked lets the head look again.

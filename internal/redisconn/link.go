@@ -68,6 +68,9 @@ func newLink(conn redis.Conn, s *Source, p *pace) *Link {
 	return k
 }
 
+// Greeted returns how long the greeting took: a round trip, and what came in its way.
+func (k *Link) Greeted() time.Duration { return k.greeted }
+
 // Close ends the connection, and with it an exchange under way. It may be called at any time and
 // repeatedly. When it returns, the source knows whether something was under way: the connection is
 // closed before that is looked at, so that nothing is written any more.
