@@ -142,3 +142,48 @@ func TestDialThatHangsIsGivenUp(t *testing.T) {
 		s.close(time.Second)
 	})
 }
+
+// A torn is a connection that breaks between the replies to a read and to what was sent with it.
+type torn struct {
+	*parrot
+	read bool
+}
+
+func (c *torn) Send(cmd string, args ...any) error {
+	c.read = c.read || cmd == "BLPOP"
+	return c.parrot.Send(cmd, args...)
+}
+
+func (c *torn) Receive() (any, error) {
+	if !c.read {
+		return c.parrot.Receive()
+	}
+	if c.waiting == nil {
+		return nil, errors.New("cut")
+	}
+	c.waiting = nil
+	return []any{[]byte("lock-signal:b"), []byte("1")}, nil
+}
+
+// The signal counts that was read before the connection broke, and the error comes with it: the hub
+// then doubts what became of the other names' signals.
+func TestReadThatBreaksHalfWay(t *testing.T) {
+	t.Parallel()
+	s := newStore(redisconn.Dialer{Dial: func(context.Context) (redis.Conn, error) {
+		return &torn{parrot: &parrot{said: &atomic.Bool{}}}, nil
+	}}, nil, "client")
+	defer s.close(time.Second)
+	dialer := waitStore{s}.Dialer(0)
+	defer dialer.Hangup()
+	c, err := dialer.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := c.Block([]string{"a", "b"}, 30*time.Second)
+	if len(names) != 1 || names[0] != "b" || err == nil {
+		t.Fatalf("read %q, %v; want b, and an error", names, err)
+	}
+	if verdict := (waitStore{s}).Judge(err); verdict != signal.Passes {
+		t.Errorf("%v is judged %v, want that it passes", err, verdict)
+	}
+}

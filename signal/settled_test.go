@@ -302,3 +302,52 @@ func TestReadThatOutlivesItsWaiter(t *testing.T) {
 		stays.Leave(false)
 	})
 }
+
+// A torn is a store whose connections break when they have told the first of several signals.
+type torn struct{ *store }
+
+type tornDialer struct{ signal.Dialer }
+
+type tornConn struct{ signal.Conn }
+
+func (s torn) Dialer(k int) signal.Dialer { return tornDialer{s.store.Dialer(k)} }
+
+func (d tornDialer) Dial() (signal.Conn, error) {
+	c, err := d.Dialer.Dial()
+	return tornConn{c}, err
+}
+
+func (c tornConn) Block(names []string, d time.Duration) ([]string, error) {
+	signalled, err := c.Conn.Block(names, d)
+	if len(signalled) > 1 {
+		return signalled[:1], errBroken
+	}
+	return signalled, err
+}
+
+// Signals were taken together, and all but the first got lost with the connection. Who waits is told by a
+// look. What may have been a signal for a name that nobody waits for any more is given back.
+func TestSignalsAreLostHalfWay(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := torn{newStore()}
+		h := signal.New(s, nil)
+		defer h.Close(time.Second)
+		all := joinAll(t, s.store, h, names("n", 20))
+		time.Sleep(500 * ms)
+		leaveAll(all[10:])
+		for _, name := range names("n", 20) {
+			s.release(name)
+		}
+		freed := time.Now()
+		for _, w := range all[:10] {
+			after(t, w)
+		}
+		between(t, "the asks", time.Since(freed), 0, 300*ms)
+		for i, name := range names("n", 20) {
+			if i >= 10 && !s.pending(name) {
+				t.Errorf("the signal of %s was not given back", name)
+			}
+		}
+		leaveAll(all[:10])
+	})
+}
