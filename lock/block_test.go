@@ -2,6 +2,8 @@ package lock_test
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,6 +111,49 @@ func TestBlockOfAnother(t *testing.T) {
 	faultIs(t, "Block of what it holds", first.Block(soon(t), "mine", time.Second), lock.ErrHeld)
 	unlock(t, lease)
 	faultIs(t, "Block of a minimum", first.Block(soon(t), "mine", time.Second), lock.ErrHeld)
+}
+
+// Calls of one client about one lock at the same time change it one after the other: none is told that
+// another client blocks it.
+func TestBlockFromManyGoroutines(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := open(t, s, nil)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 20 {
+				if err := c.Block(soon(t), "job", time.Minute); err != nil {
+					t.Errorf("Block: %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A Block that waits for another one ends with its context.
+func TestBlockBehindAnother(t *testing.T) {
+	t.Parallel()
+	s := faultServer(t)
+	p := faultProxy(t, s)
+	c := faultMet(t, p.URL(), nil)
+	held := p.Catch(faultproxy.HoldReply, scripts.Acquire.SHA1)
+	first := make(chan error, 1)
+	go func() { first <- c.Block(soon(t), "job", time.Minute) }()
+	await(t, "the first", held.Done())
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	err := c.Block(ctx, "job", time.Hour)
+	faultIs(t, "the second", err, context.DeadlineExceeded)
+	if errors.Is(err, lock.ErrUnknown) {
+		t.Errorf("the second was not sent, and says %v", err)
+	}
+	held.Release()
+	if err := await(t, "the first", first); err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	block(t, c, time.Hour)
 }
 
 // A change whose outcome is not known leaves the lock blocked, and can be asked for again: whether Redis

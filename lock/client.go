@@ -38,8 +38,9 @@ type Client struct {
 
 	maxWaiters int // 0: no limit
 	stats      counters
-	retries    pace // of Lock
-	breaks     pace // of connections for waiting
+	retries    pace  // of Lock
+	breaks     pace  // of connections for waiting
+	blocking   turns // of calls of Block
 
 	calls    gate // the calls under way
 	fns      gate // the functions that Do runs

@@ -58,7 +58,8 @@ func (m *Mutex) takeFrom(ctx context.Context, since time.Time) (*Lease, error) {
 // When the time is over the client gives a signal, if it lives still, so that waiters of python-redis-lock
 // without expire wake as well. All other waiters find the end by themselves.
 //
-// It blocks as [Mutex.TryLock] does, for two round trips if the lock is blocked already. The error Is
+// It blocks as [Mutex.TryLock] does, for two round trips if the lock is blocked already, and before that for
+// other calls of it about the same name. The error Is
 //   - [ErrHeld], a [*HeldError], if somebody holds the lock, or another client blocks it.
 //   - [ErrUnknown] if Redis may have done it without telling. A new block is undone in the background, as
 //     with [Mutex.TryLock]; one that was to be changed ends as it did before, or as it should now.
@@ -70,6 +71,14 @@ func (c *Client) Block(ctx context.Context, name string, d time.Duration) error 
 	if d < minTTL || d > maxTTL {
 		return invalid("the duration %v is out of range: give %v to %s", d, minTTL, maxTTLText)
 	}
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	defer c.calls.leave()
+	if err := c.blocking.enter(ctx, name); err != nil {
+		return explain("block", name, err)
+	}
+	defer c.blocking.leave(name)
 	id, err := newID(c.settings.label)
 	if err != nil {
 		return err
