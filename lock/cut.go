@@ -56,7 +56,7 @@ const (
 	cutUnderWay
 )
 
-func (c *cutter) longestLocked() time.Duration { return c.longest + c.adding }
+func (c *cutter) longestLocked() time.Duration { return min(c.longest+c.adding, maxTTL) }
 
 // most returns the longest TTL that the key can have by what the lease has asked for.
 func (c *cutter) most() time.Duration {
@@ -88,6 +88,9 @@ func (c *cutter) add(ctx context.Context, d time.Duration) error {
 	if err := c.quietLocked(ctx, c.longestLocked()+d); err != nil {
 		return err
 	}
+	if d > maxTTL-c.adding {
+		return invalid("%v more, besides what others are about to add, is over %s: give less", d, maxTTLText)
+	}
 	c.adding += d
 	return nil
 }
@@ -109,7 +112,7 @@ func (c *cutter) notAdded(d time.Duration, maybe bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if maybe {
-		c.longest += d
+		c.longest = min(c.longest+d, maxTTL)
 	}
 	c.adding -= d
 }

@@ -119,6 +119,28 @@ func TestCutterAdding(t *testing.T) {
 	}
 }
 
+// What is added again and again, or at once, with no reply or with none yet, does not go beyond what a lease
+// may ask for, and overflows nothing.
+func TestCutterAddingIsBounded(t *testing.T) {
+	t.Parallel()
+	for what, end := range map[string]func(*cutter){
+		"unknown":   func(c *cutter) { c.notAdded(365*24*time.Hour, true) },
+		"under way": func(*cutter) {},
+	} {
+		c := &cutter{longest: 30 * time.Second}
+		for range 300 { // 292 years are too much for a time.Duration
+			if err := c.add(context.Background(), 365*24*time.Hour); err == nil {
+				end(c)
+			} else if !errors.Is(err, ErrInvalid) {
+				t.Errorf("%s: %v", what, err)
+			}
+			if most := c.most(); most < 365*24*time.Hour || most > maxTTL {
+				t.Fatalf("%s: at most %v", what, most)
+			}
+		}
+	}
+}
+
 // While a cut is under way whoever asks for more waits; while it is in doubt he is refused.
 func TestCutterRefuses(t *testing.T) {
 	t.Parallel()
