@@ -44,9 +44,12 @@ func dead(pid int, since time.Time) bool {
 	if err != nil || !ok {
 		return false
 	}
-	began := booted.Add(time.Duration(start) * time.Second / ticks)
-	return began.After(since.Add(startSlack))
+	return booted.Add(afterBoot(start)).After(since.Add(startSlack))
 }
+
+// afterBoot returns how long after the machine's start a number of ticks is. It overflows after centuries, and
+// not after three years as the product with a second does.
+func afterBoot(n int64) time.Duration { return time.Duration(n) * (time.Second / ticks) }
 
 // bootTime returns when the machine started, by today's clock.
 func bootTime() (time.Time, bool) {
