@@ -100,6 +100,9 @@ func (j *janitor) addTask(t task) {
 	if len(j.tasks) >= maxLate && !t.since.IsZero() {
 		j.thinLocked()
 	}
+	if len(j.tasks) >= maxLate && t.isMinimum() && !j.roomLocked(t.due) {
+		return
+	}
 	j.tasks = append(j.tasks, t)
 	if !j.busy {
 		j.busy = true

@@ -16,6 +16,31 @@ func (j *janitor) repair(ref lockRef, late time.Duration) {
 	j.addTask(endOf(ref, late))
 }
 
+// isMinimum reports whether a task is the end of a minimum.
+func (t *task) isMinimum() bool { return t.chore == toRepair && !t.block }
+
+// roomLocked makes room for the end of a minimum at due, if there are maxLate of them: of all these the last one
+// is left to the waiters, who find it by themselves. It returns false if that is the new one.
+func (j *janitor) roomLocked(due time.Time) bool {
+	ends, last := 0, -1
+	for i := range j.tasks {
+		if !j.tasks[i].isMinimum() {
+			continue
+		}
+		if ends++; last < 0 || j.tasks[i].due.After(j.tasks[last].due) {
+			last = i
+		}
+	}
+	if ends < maxLate {
+		return true
+	}
+	if !due.Before(j.tasks[last].due) {
+		return false
+	}
+	j.tasks = slices.Delete(j.tasks, last, last+1)
+	return true
+}
+
 // patience is for how long a signal is tried to be given that is due. Then it is left to waiters' looks.
 const patience = time.Minute
 

@@ -25,7 +25,8 @@ var lateVisits = [...]time.Duration{
 // lateLimit is for how long a given-up command may be executed: 110 s after the close of its connection.
 const lateLimit = 110*time.Second + operationLimit
 
-// maxLate bounds how many locks the janitor comes back for. Beyond it the oldest is left to expire.
+// maxLate bounds how many locks the janitor comes back for. Beyond it the oldest is left to expire. It bounds how
+// many ends of minimums are to be signalled, too, which may be a year ahead.
 const maxLate = 10_000
 
 // nextVisit returns when to come back next. ok is false if nothing can be executed any more. All but the

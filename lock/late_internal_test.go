@@ -203,3 +203,31 @@ func TestLateTasksAreBounded(t *testing.T) {
 		t.Errorf("%d tasks are left", len(j.tasks))
 	}
 }
+
+// However many locks are released before their minimum is over, the janitor keeps so many in mind: those whose
+// ends are the nearest.
+func TestEndsOfMinimumsAreBounded(t *testing.T) {
+	t.Parallel()
+	j := newJanitor(nil)
+	now := time.Now()
+	j.blockEnds(lockRef{name: "blocked", id: "id", keep: now.Add(300 * 24 * time.Hour)})
+	for i := range maxLate + 5 {
+		j.repair(lockRef{name: "job", keep: now.Add(time.Hour - time.Duration(i)*time.Millisecond)}, 0)
+	}
+	j.repair(lockRef{name: "job", keep: now.Add(2 * time.Hour)}, 0)
+	j.mu.Lock()
+	n, last := len(j.tasks), time.Time{}
+	for _, t := range j.tasks {
+		if !t.block {
+			last = latest(last, t.keep)
+		}
+	}
+	j.mu.Unlock()
+	if want := now.Add(time.Hour - 5*time.Millisecond); n != maxLate+1 || last != want {
+		t.Errorf("%d tasks, the last end %v from the one wanted", n, last.Sub(want))
+	}
+	if !j.blocks("blocked", "id"+keptSuffix) {
+		t.Error("the block was forgotten")
+	}
+	j.close(now)
+}
