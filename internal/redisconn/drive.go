@@ -117,11 +117,17 @@ func (l *Line) connect() bool {
 		l.link = link
 	}
 	l.mu.Unlock()
-	if closed {
+	switch {
+	case closed:
 		link.Close() // Close came before it could see this one
 		l.notConnected(ErrClosed)
+		return false
+	case !l.usable(): // it may have come long ago, when nobody waited for it any more
+		link.pace.failed(false)
+		l.disconnect()
+		return false
 	}
-	return !closed
+	return true
 }
 
 // usable reports whether the connection, on which nothing is under way, can be used. Where that cannot
