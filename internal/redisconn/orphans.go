@@ -43,12 +43,13 @@ type orphan struct {
 	since time.Time // when it was closed
 }
 
-// enter takes note of a new connection's session. It leaves the link's session unknown if another open
-// connection has the same one: then a proxy puts us on connections that others use as well.
+// enter takes note of a new connection's session. It leaves the link's session unknown if another
+// connection has the same one, or had it when it was given up: then a proxy puts us on connections that
+// others use as well.
 func (o *orphans) enter(link *Link, s session) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.live[s] {
+	if o.live[s] || slices.ContainsFunc(o.list, func(x orphan) bool { return x.session == s }) {
 		o.shared, o.list = true, nil
 	}
 	if o.shared || link.gone || !s.known() {
@@ -86,8 +87,7 @@ func (o *orphans) of(s session) []orphan {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.list = slices.DeleteFunc(o.list, func(x orphan) bool { return x.run != s.run })
-	// No connection is to kill itself. Redis never gives an id twice; a proxy may.
-	return slices.DeleteFunc(slices.Clone(o.list), func(x orphan) bool { return x.id == s.id })
+	return slices.Clone(o.list)
 }
 
 // killed takes the answered orphans from the list, or all of them if CLIENT KILL was refused.
