@@ -113,7 +113,7 @@ func (w *world) dial(ctx context.Context, client int) (_ redis.Conn, err error) 
 	if err := sleep(ctx, w.delay(client)); err != nil {
 		return nil, err
 	}
-	c := &conn{world: w, client: client, up: newStream(), down: newStream()}
+	c := &conn{world: w, client: client, born: w.elapsed(), up: newStream(), down: newStream()}
 	w.enter(c)
 	w.redis.Server().ServeConn(&end{conn: c, in: c.up, out: c.down})
 	socket := &end{conn: c, in: c.down, out: c.up}
@@ -146,7 +146,7 @@ func (w *world) transmit(e *end, b []byte) (int, error) {
 	if err := e.out.push(b[:pass], at, lost); err != nil {
 		return 0, net.ErrClosed
 	}
-	w.greets(e.conn, down, e.out.isLost())
+	w.greets(e.conn, e.out.isLost())
 	if broken {
 		w.note("connection of client %d cut within a write", c.client)
 		c.breaks(at, true)
@@ -158,18 +158,17 @@ func (w *world) transmit(e *end, b []byte) (int, error) {
 // dialLimit is how long a dial may take, with its greeting.
 const dialLimit = 10 * time.Second
 
-// greets takes note whether a connection's greeting is lost. What is lost does not come again here, as a
-// kernel would send it: so its client goes on waiting until the dial has had its time.
-func (w *world) greets(c *conn, down, lost bool) {
+// greets takes note whether a piece of a connection's greeting is lost, or of what the dial sends after it.
+// What is lost does not come again here, as a kernel would send it: so its client goes on waiting until the
+// dial has had its time.
+func (w *world) greets(c *conn, lost bool) {
+	until := c.born + dialLimit
+	if !lost || w.elapsed() >= until {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch {
-	case c.greeted:
-	case lost:
-		w.dialling[c.client] = max(w.dialling[c.client], w.elapsed()+dialLimit)
-	case down:
-		c.greeted = true
-	}
+	w.dialling[c.client] = max(w.dialling[c.client], until)
 }
 
 // awaitDials waits until no client waits for a dial whose greeting is lost: else Close could not reach the

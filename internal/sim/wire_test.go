@@ -17,8 +17,7 @@ type conn struct {
 	id     int64   // by which the store knows it
 	up     *stream // commands
 	down   *stream // replies
-
-	greeted bool // a reply came; guarded by world.mu
+	born   time.Duration
 }
 
 // An end is one side of a conn, as a net.Conn.
