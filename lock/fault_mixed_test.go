@@ -17,24 +17,28 @@ import (
 // look: it would stand at the end of the line again. Each of five loops has a fair share of a fifth.
 func TestFaultMixedCrowd(t *testing.T) {
 	t.Parallel()
-	holds := []struct {
+	if faultSize(0, 1) == 0 {
+		// On a busy machine who has released the lock takes it again before the one that is woken has
+		// time to ask. A pause leaves that out: the place in Redis's line is what is tested here.
+		t.Run("short", func(t *testing.T) {
+			mixedCrowd(t, 500*time.Millisecond, 50*time.Millisecond, 2)
+		})
+		return
+	}
+	for _, c := range []struct {
 		hold   time.Duration
 		rounds int // of each loop of ours
-	}{{500 * time.Millisecond, 2}}
-	if faultSize(0, 1) == 1 {
-		holds = append(holds, []struct {
-			hold   time.Duration
-			rounds int
-		}{{10 * time.Millisecond, 200}, {100 * time.Millisecond, 40}, {time.Second, 8}, {5 * time.Second, 4}}...)
-	}
-	for _, c := range holds {
+	}{
+		{10 * time.Millisecond, 200}, {100 * time.Millisecond, 40}, {500 * time.Millisecond, 2},
+		{time.Second, 8}, {5 * time.Second, 4},
+	} {
 		t.Run(c.hold.String(), func(t *testing.T) {
-			mixedCrowd(t, c.hold, c.rounds)
+			mixedCrowd(t, c.hold, 0, c.rounds)
 		})
 	}
 }
 
-func mixedCrowd(t *testing.T, hold time.Duration, rounds int) {
+func mixedCrowd(t *testing.T, hold, pause time.Duration, rounds int) {
 	const pythons, ours = 3, 2
 	s, client, first := interop(t, nil)
 	loops := []*faultProcess{first}
@@ -42,7 +46,7 @@ func mixedCrowd(t *testing.T, hold time.Duration, rounds int) {
 		loops = append(loops, interopStart(t, s))
 	}
 	for _, python := range loops {
-		python.tell(t, "crowd job count %f", hold.Seconds())
+		python.tell(t, "crowd job count %f %f", hold.Seconds(), pause.Seconds())
 		python.says(t, "working")
 	}
 	redistest.Until(t, "the others wait", func() bool { return blockedClients(t, s) == pythons-1 })

@@ -121,7 +121,7 @@ func (b *belief) deed() {
 		what = "Check"
 		err = b.lease.Check(ctx)
 	}
-	if took := b.w.run.now() - began; took > 2*operationLimit+slack {
+	if took := b.w.run.took(began); took > 2*operationLimit+slack {
 		b.w.run.seen("%s took %v: %v", what, took, b.rec)
 	}
 	for _, wrong := range []error{lock.ErrInvalid, lock.ErrReleased, lock.ErrDetached} {

@@ -26,7 +26,7 @@ func (b *belief) unlock(ctx context.Context) {
 	b.rec.Unlock = b.w.run.now()
 	err := b.lease.Unlock(ctx)
 	b.rec.Unlocked = b.w.run.now()
-	if took := b.rec.Unlocked - b.rec.Unlock; took > 2*operationLimit+slack {
+	if took := b.w.run.took(b.rec.Unlock); took > 2*operationLimit+slack {
 		b.w.run.seen("Unlock took %v: %v", took, b.rec)
 	}
 	if b.rec.Released = err == nil; b.rec.Released && !held {

@@ -67,10 +67,12 @@ func (w *worker) returned(ctx context.Context, o order, call, back time.Duration
 			h.Waits = append(h.Waits, Wait{o.name, w.seat.index, call, back})
 		})
 	}
-	if end, _ := ctx.Deadline(); err != nil && time.Since(end) > slack {
-		w.run.seen("%s of %s returned %v after its context's end", o.how, o.name, time.Since(end))
+	end, _ := ctx.Deadline()
+	ended := end.Sub(w.run.began)
+	if late := w.run.took(ended); err != nil && late > slack {
+		w.run.seen("%s of %s returned %v after its context's end", o.how, o.name, late)
 	}
-	if took := back - call; !o.waits && took > 2*operationLimit+slack {
+	if took := w.run.took(call); !o.waits && took > 2*operationLimit+slack {
 		w.run.seen("%s of %s took %v", o.how, o.name, took)
 	}
 	for _, wrong := range o.wrong() {

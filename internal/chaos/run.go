@@ -33,6 +33,7 @@ type run struct {
 	puppets []*puppet
 	others  []*stranger
 	watch   *watch
+	pulse   *pulse
 
 	unharmed []int // clients
 
@@ -92,6 +93,7 @@ func start(t testing.TB, cfg Config) *run {
 	}
 	r.admin = r.server.Dial(t)
 	r.watch = newWatch(&r.recorder, r.server.Dial(t), append(r.cfg.names(), lossy))
+	r.pulse = &pulse{rec: &r.recorder}
 	for _, name := range r.names {
 		r.relays = append(r.relays, newRelay(name))
 	}
@@ -143,6 +145,7 @@ func (r *run) round() bool {
 	stopWork, stopWatch := make(chan struct{}), make(chan struct{})
 	var work, watching sync.WaitGroup
 	watching.Go(func() { r.watch.run(stopWatch) })
+	watching.Go(func() { r.pulse.run(stopWatch) })
 	if r.h.Calm {
 		r.pass(&work, stopWork)
 	} else {

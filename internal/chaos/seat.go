@@ -83,7 +83,7 @@ func (r *run) closed(c *lock.Client) {
 	began := r.now()
 	_ = c.Close() // always nil
 	longest := operationLimit + r.margin() + slack
-	if took := r.now() - began; took > longest {
+	if took := r.took(began); took > longest {
 		r.seen("Close took %v", took)
 	}
 }

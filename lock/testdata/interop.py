@@ -77,7 +77,7 @@ def increment(name, key, times):
     say("incremented")
 
 
-def crowd(name, key, hold):
+def crowd(name, key, hold, pause):
     """Takes the lock again and again, until the process ends, and counts how often."""
 
     def work():
@@ -85,6 +85,7 @@ def crowd(name, key, hold):
             with new(name, "60"):
                 client.incr(key)
                 time.sleep(float(hold))
+            time.sleep(float(pause))
 
     threading.Thread(target=work, daemon=True).start()
     say("working")
