@@ -29,8 +29,11 @@ func TestFaultMixedCrowd(t *testing.T) {
 		hold   time.Duration
 		rounds int // of each loop of ours
 	}{
-		{10 * time.Millisecond, 200}, {100 * time.Millisecond, 40}, {500 * time.Millisecond, 2},
-		{time.Second, 8}, {5 * time.Second, 4},
+		{10 * time.Millisecond, 200},
+		{100 * time.Millisecond, 40},
+		{500 * time.Millisecond, 2},
+		{time.Second, 8},
+		{5 * time.Second, 4},
 	} {
 		t.Run(c.hold.String(), func(t *testing.T) {
 			mixedCrowd(t, c.hold, 0, c.rounds)

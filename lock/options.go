@@ -63,6 +63,7 @@ type Options struct {
 
 	// Margin is how long before the key's expiry a lease ends: the time that the job needs to stop.
 	// Default: TTL/20, at least 10 ms, and at most the larger of 1 min and TTL/1,000.
+	// [Client.Close] waits for it: with a TTL of 7 days for 10 minutes. Unlock first, or give less.
 	Margin time.Duration
 
 	// NoRenewal leaves leases to end after their TTL. Default: they are renewed. It does not go with

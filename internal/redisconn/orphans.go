@@ -41,6 +41,9 @@ type orphans struct {
 type orphan struct {
 	session
 	since time.Time // when it was closed
+	// elsewhere: another run of the server has answered since. Mostly this one is over then; but where
+	// two servers take turns behind one address, its connection may yet be killed.
+	elsewhere bool
 }
 
 // enter takes note of a new connection's session. It leaves the link's session unknown if another
@@ -76,18 +79,25 @@ func (o *orphans) leave(link *Link) (reap bool) {
 	if len(o.list) == maxOrphans {
 		o.list = slices.Delete(o.list, 0, 1)
 	}
-	o.list = append(o.list, orphan{s, time.Now()})
+	o.list = append(o.list, orphan{session: s, since: time.Now()})
 	reap = !o.reaping && !o.refused
 	o.reaping = o.reaping || reap
 	return reap
 }
 
-// of returns the orphans that a connection's server knows. Those of another run are gone with it.
+// of returns the orphans that a connection's server knows.
 func (o *orphans) of(s session) []orphan {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.list = slices.DeleteFunc(o.list, func(x orphan) bool { return x.run != s.run })
-	return slices.Clone(o.list)
+	var known []orphan
+	for i := range o.list {
+		if o.list[i].run == s.run {
+			known = append(known, o.list[i])
+		} else {
+			o.list[i].elsewhere = true
+		}
+	}
+	return known
 }
 
 // killed takes the answered orphans from the list, or all of them if CLIENT KILL was refused.
@@ -164,8 +174,9 @@ func (s *Source) reap() {
 func (o *orphans) matter() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	n := len(o.list)
-	o.reaping = n > 0 && !o.refused && time.Since(o.list[n-1].since) < orphanLife
+	o.reaping = !o.refused && slices.ContainsFunc(o.list, func(x orphan) bool {
+		return !x.elsewhere && time.Since(x.since) < orphanLife
+	})
 	return o.reaping
 }
 

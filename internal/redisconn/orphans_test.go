@@ -166,6 +166,34 @@ func TestOrphanWithoutSuccessor(t *testing.T) {
 	})
 }
 
+// Two servers that take turns behind one address: each connection is killed by one to its own server.
+func TestOrphanOfAnotherRun(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFake()
+		f.run = "a"
+		s := newFakeSource(f)
+		f.setAnswer(silence)
+		link := dialFake(t, s)
+		_, _ = link.Do(time.Second, Cmd("BLPOP", "k"))
+		f.setRun("b")
+		dialFake(t, s)
+		before, _, _ := f.counts()
+		time.Sleep(time.Hour)
+		if after, _, _ := f.counts(); after != before {
+			t.Errorf("%d dials for an orphan of another run", after-before)
+		}
+		if got := f.killed(); len(got) != 0 {
+			t.Errorf("killed %q of another run", got)
+		}
+		f.setRun("a")
+		dialFake(t, s)
+		if got := f.killed(); !slices.Equal(got, []string{"CLIENT KILL ID 1"}) {
+			t.Errorf("killed %q, want the first connection", got)
+		}
+		s.Close(time.Second)
+	})
+}
+
 // Where the server cannot be reached for long, nothing is kept up for orphans, and their number is
 // bounded.
 func TestOrphansAreForgotten(t *testing.T) {
