@@ -287,3 +287,10 @@ func wantErr(t *testing.T, err, cause error, sent bool) {
 func number(i int) string { return fmt.Sprintf("ECHO %d", i) }
 
 func echo(i int, limit time.Duration) *Call { return NewCall(in(limit), Cmd("ECHO", i)) }
+
+// cut ends the connection of a line that rests, in a bubble: the driver of its last call comes to its end
+// before.
+func cut(l *Line) {
+	synctest.Wait()
+	l.disconnect()
+}

@@ -39,7 +39,7 @@ func TestPredecessorIsKilled(t *testing.T) {
 		if got := f.killed(); !slices.Equal(got, []string{"CLIENT KILL ID 1"}) {
 			t.Errorf("killed %q, want the first connection", got)
 		}
-		l.disconnect() // with nothing in flight
+		cut(l) // with nothing in flight
 		if err := l.Do(ctx, echo(3, time.Second)); err != nil {
 			t.Fatal(err)
 		}

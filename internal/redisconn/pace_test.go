@@ -43,7 +43,7 @@ func storm(t *testing.T, f *fake) (dials []time.Duration) {
 		mu.Unlock()
 		return dialer(ctx)
 	})
-	l.disconnect()
+	cut(l)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -117,7 +117,7 @@ func TestPausesEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.setDialer(func(context.Context) error { return errDial })
-		l.disconnect()
+		cut(l)
 		for begin := time.Now(); time.Since(begin) < 5*time.Second; {
 			wantErr(t, l.Do(t.Context(), echo(1, 2*time.Second)), errDial, false)
 		}
@@ -126,7 +126,7 @@ func TestPausesEnd(t *testing.T) {
 			t.Errorf("when the server is back: %v after %v, want at most the longest pause", r.err, r.took)
 		}
 		for range 3 {
-			l.disconnect()
+			cut(l)
 			if r := <-do(t.Context(), l, echo(3, 2*time.Second)); r.err != nil || r.took != 0 {
 				t.Errorf("after a success: %v after %v, want no pause", r.err, r.took)
 			}
@@ -146,7 +146,7 @@ func TestPauseHoldsNobodyUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.setDialer(func(context.Context) error { return errDial })
-		l.disconnect()
+		cut(l)
 		for range 7 {
 			_ = l.Do(t.Context(), echo(1, 2*time.Second))
 		}
@@ -278,7 +278,7 @@ func TestDialerWithALimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.setDialer(func(context.Context) error { time.Sleep(time.Second); return os.ErrDeadlineExceeded })
-		l.disconnect()
+		cut(l)
 		first := do(ctx, l, echo(1, time.Second))
 		time.Sleep(900 * ms)
 		second := do(ctx, l, echo(2, time.Second))
@@ -353,7 +353,7 @@ func TestPanicInAConnection(t *testing.T) {
 				}
 				where = place
 				if place == "Close" || place == "Dial" {
-					l.disconnect()
+					cut(l)
 				}
 				err := l.Do(ctx, echo(1, time.Second))
 				if place != "Close" && (err == nil || !strings.Contains(err.Error(), "panicked: in "+place) ||

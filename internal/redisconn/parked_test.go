@@ -2,7 +2,6 @@ package redisconn
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,42 +16,43 @@ func TestParkedConnection(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind string) {
 		s := listen(t, kind)
 		peers := make(chan *peer, 10)
-		var executed atomic.Int64
 		go func() { // ends with the test's connections
 			for p := range s.peers {
 				peers <- p
 				go p.serve(func(cmd string) string {
-					executed.Add(1)
 					return "+" + cmd + "\r\n"
 				})
 			}
 		}()
-		d := s.dialer()
-		dial := d.Dial
-		d.Dial = func(ctx context.Context) (redis.Conn, error) {
-			time.Sleep(50 * ms)
-			return dial(ctx)
-		}
-		source := NewSource(d, "holdfast:test")
-		l := NewLine(source)
-		t.Cleanup(func() {
-			l.Close()
-			source.Close(5 * time.Second)
-		})
 		for _, ctx := range both(t) {
+			gate, wires := make(chan struct{}), make(chan *Wire, 2)
+			d := s.dialer()
+			dial := d.Dial
+			d.Dial = func(ctx context.Context) (redis.Conn, error) {
+				<-gate
+				conn, err := dial(ctx)
+				wires <- ctx.Value(recorderKey{}).(*recorder).last
+				return conn, err
+			}
+			source := NewSource(d, "holdfast:test")
+			l := NewLine(source)
+			t.Cleanup(func() {
+				l.Close()
+				source.Close(5 * time.Second)
+			})
 			wantErr(t, l.Do(ctx, echo(1, 20*ms)), ErrTimeout, false)
-			p := <-peers
-			redistest.Until(t, "the connection is there", func() bool { return source.Links() == 1 })
-			time.Sleep(50 * ms) // it is greeted
-			p.Close()
-			time.Sleep(50 * ms)
+			close(gate)
+			wire := <-wires
+			redistest.Until(t, "the connection is greeted", source.Met)
+			(<-peers).Close()
+			// Nobody waits for the connection, so the wire is ours.
+			redistest.Until(t, "the end arrives", func() bool { return wire.look() != nil })
 			c := echo(2, 5*time.Second)
 			c.Once = true
 			if err := l.Do(ctx, c); err != nil || c.Replies[0] != "ECHO 2" {
 				t.Fatalf("the next call: %v, %v", c.Replies, err)
 			}
 			<-peers
-			l.disconnect()
 		}
 	})
 }
