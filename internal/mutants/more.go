@@ -54,7 +54,7 @@ var others = []mutant{
 	},
 	{
 		"orphan", "a cancelled acquire is not cleaned up", "lock/attempt.go",
-		"	a.mutex.client.janitor.addTwice(a.inDoubt(), a.until)\n", "",
+		"	a.mutex.client.janitor.release(a.inDoubt(), time.Now(), a.until, a.gaveUp)\n", "",
 		"FaultAcquireRepliesLost", "lock", nil,
 	},
 	{
@@ -204,7 +204,8 @@ var others = []mutant{
 	},
 	{
 		"block", "no signal comes at the end of a Block", "lock/force.go",
-		"			c.janitor.blockEnds(ref)\n			return nil", "			return nil",
+		"			c.janitor.forgetBlocks(name)\n			c.janitor.blockEnds(ref)\n",
+		"			c.janitor.forgetBlocks(name)\n",
 		"BlockSignals", "lock", nil,
 	},
 	{
