@@ -49,10 +49,10 @@ type Hooks struct {
 	Released func(ReleasedInfo)
 	// Retrying: an attempt of Lock failed for a reason that may pass, and Lock will try again until its
 	// context ends. Redis is away, or in a state in which it refuses locks: LOADING, OOM, READONLY and the
-	// like. On the caller's goroutine. Not each time: for each kind of error, told by its code, the client
-	// tells of the first attempt, then after 1, 2, 4 s and so on of one more, up to one a minute, whatever
-	// the number of locks and calls; after a minute without that error it counts as new. Stats.Retries
-	// counts all. It holds for pools, and for package once, which wait by Lock.
+	// like. It is called on the caller's goroutine, but not for each attempt. For each kind of error, told
+	// by its code, the client tells of the first one. It tells of one more after 1, 2, 4 s and so on, up
+	// to once a minute, whatever the number of locks and calls. After a minute without that error it
+	// counts as new. Stats.Retries counts all. Pools and package once wait by Lock, so it is for them too.
 	Retrying func(RetryingInfo)
 	// Reconnecting: a connection for waiting broke, or could not be made, and will be made anew. On the
 	// goroutine of that connection: waiters depend on their timers meanwhile. As often as Retrying, for
