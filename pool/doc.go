@@ -19,9 +19,9 @@
 //     until the release.
 //  3. A release by a lease of a pool wakes a waiter, which asks, and has a member after two round trips.
 //     After the expiry of a member that it knows of it has one within 5 ms and a round trip. After any
-//     accident, after a member's being added, and after a release while 16 others are not heard yet, it has
-//     one within a second and a round trip on a healthy link, and within a second and an operation limit of
-//     2 s on any.
+//     accident it has one within a second and a round trip on a healthy link. On any other link that is a
+//     second and an operation limit of 2 s. The same holds after a member was added, and after a release
+//     while 16 others are not heard yet.
 //  4. Waiting for members costs what waiting for locks does: one connection for each 64 pools, and three
 //     commands a second on it while nothing happens.
 //
