@@ -202,7 +202,8 @@ func (r *run) ended(work *sync.WaitGroup) bool {
 		work.Wait()
 		close(done)
 	}()
-	if wait(done, patience+5*operationLimit) {
+	longest := max(patience, 3*r.cfg.TTL) // of a call's context
+	if wait(done, longest+5*operationLimit) {
 		r.seen("a call hangs:\n%s", stacks())
 		return false
 	}
