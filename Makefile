@@ -1,7 +1,7 @@
 MODULES := $(shell tools/modules)
 TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
-TEST := go run ./internal/redistest/summary $(MODULES) --
-CHAOSTEST := go test ./internal/chaos -count=1 -v -timeout 0
+TEST := go run ./internal/testing/redistest/summary $(MODULES) --
+CHAOSTEST := go test ./internal/testing/chaos -count=1 -v -timeout 0
 CHAOSFLAGS = -seed $(or $(SEED),0) -clients $(or $(CLIENTS),8) -names $(or $(NAMES),2) -ttl $(or $(TTL),0s) $(CHAOS)
 FUZZTIME ?= 10s
 
@@ -36,7 +36,7 @@ fuzz: setup ## Run each fuzz target for FUZZTIME (10s)
 	@tools/fuzz $(FUZZTIME)
 
 examples: ## Run every program under examples
-	@go run ./internal/anyredis/with sh -ec 'for d in examples/*/; do echo "== $$d"; go run ./$$d </dev/null; done'
+	@go run ./internal/testing/anyredis/with sh -ec 'for d in examples/*/; do echo "== $$d"; go run ./$$d </dev/null; done'
 
 demo: ## Show locks at work
 	@go run ./cmd/holdfast demo
@@ -59,13 +59,13 @@ soak: setup ## The same for hours, and each minute a look at what piles up: DURA
 	$(CHAOSTEST) -run '^TestSoak$$' -args -soak $(or $(DURATION),8h) $(CHAOSFLAGS)
 
 mutants: setup ## Break the library on purpose, and see each break noticed
-	go run ./internal/mutants
+	go run ./internal/testing/mutants
 
 sim: ## Simulate 10,000 random programs in virtual time
-	go test ./internal/sim -count=1 -run TestSim -programs 10000 -timeout 10m
+	go test ./internal/testing/sim -count=1 -run TestSim -programs 10000 -timeout 10m
 
 sim-nightly: ## Simulate 1,000,000 more
-	go test ./internal/sim -count=1 -run TestSim -programs 1000000 -from 10001 -timeout 24h
+	go test ./internal/testing/sim -count=1 -run TestSim -programs 1000000 -from 10001 -timeout 24h
 
 ci: lint cover examples faults sim ## All that must pass; the demo last, without a terminal
 	$(MAKE) demo </dev/null

@@ -12,8 +12,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/holdfast-go/holdfast/embedded"
-	"github.com/holdfast-go/holdfast/internal/contract"
-	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/testing/contract"
+	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/locktest"
 )

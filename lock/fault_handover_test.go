@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
 	"github.com/holdfast-go/holdfast/lock"
 )
 

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 )
 
 // faultStrikes are the signals that put a process out of action.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/scripts"
+	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
 	"github.com/holdfast-go/holdfast/lock"
 )
 

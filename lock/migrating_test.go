@@ -75,7 +75,7 @@ func TestMigratingNamesTests(t *testing.T) {
 // contractChecks returns the names of the contract's checks.
 func contractChecks(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob("../internal/contract/*.go")
+	files, err := filepath.Glob("../internal/testing/contract/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no contract: %v", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 )
 
 // ttl is long enough for machines that stall for half a second.

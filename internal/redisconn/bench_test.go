@@ -10,7 +10,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 )
 
 // BenchmarkCall compares a call on a line with one on redigo: with a context that cannot end (the

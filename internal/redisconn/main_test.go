@@ -3,7 +3,7 @@ package redisconn
 import (
 	"testing"
 
-	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/internal/testing/containers"
 	"github.com/holdfast-go/holdfast/internal/testing/faultjob"
+	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/renewal"
 )

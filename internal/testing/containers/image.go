@@ -12,7 +12,7 @@ import (
 
 	"github.com/ory/dockertest/v3/docker"
 
-	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 )
 
 // localImage is the name of the image that importImage makes; not the official one's name, so that

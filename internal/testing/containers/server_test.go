@@ -3,10 +3,10 @@ package containers_test
 import (
 	"testing"
 
-	"github.com/holdfast-go/holdfast/internal/contract"
-	"github.com/holdfast-go/holdfast/internal/redistest"
-	"github.com/holdfast-go/holdfast/internal/redistest/lifecycle"
 	"github.com/holdfast-go/holdfast/internal/testing/containers"
+	"github.com/holdfast-go/holdfast/internal/testing/contract"
+	"github.com/holdfast-go/holdfast/internal/testing/redistest"
+	"github.com/holdfast-go/holdfast/internal/testing/redistest/lifecycle"
 )
 
 func TestContract(t *testing.T) {

@@ -1,0 +1,9 @@
+package redistest_test
+
+import (
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/testing/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
