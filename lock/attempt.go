@@ -214,14 +214,13 @@ func (c *Client) grant(h *hold, before time.Time) (*Lease, error) {
 	s := &h.settings
 	h.cuts.longest = s.ttl
 	c.stats.acquired()
-	term, err := c.leases.Add(renewal.Config{
+	term, err := c.leases.Add(h, renewal.Config{
 		TTL:       s.ttl,
 		Margin:    s.marginFor(s.ttl),
 		Sent:      renewal.At(before),
 		NoRenewal: s.noRenewal,
 		NoExpiry:  s.noExpiry,
 		MaxHold:   s.maxHold,
-		Data:      h,
 	})
 	if err != nil {
 		c.stats.notAcquired()

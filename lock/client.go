@@ -30,7 +30,7 @@ import (
 type Client struct {
 	store    *store
 	hub      *signal.Hub
-	leases   *renewal.Set
+	leases   *renewal.Set[*hold]
 	janitor  *janitor
 	settings settings
 	hooks    Hooks
@@ -108,7 +108,7 @@ func open(dialer redisconn.Dialer, o *Options) (*Client, error) {
 		Reconnecting: c.reconnecting,
 		Degraded:     func(err error) { tell(c.hooks.Degraded, DegradedInfo{err}) },
 	})
-	c.leases = renewal.New(c.extend, &renewal.Options{
+	c.leases = renewal.New(c.extend, &renewal.Options[*hold]{
 		Renewed: renewed,
 		Failed:  renewalFailed,
 		Ending:  ending,

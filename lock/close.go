@@ -83,10 +83,10 @@ func (c *Client) close() {
 }
 
 // margin returns the longest margin of the terms.
-func (c *Client) margin(terms []*renewal.Term) time.Duration {
+func (c *Client) margin(terms []*renewal.Term[*hold]) time.Duration {
 	var longest time.Duration
 	for _, t := range terms {
-		if h := t.Data().(*hold); !h.handing.withheld() {
+		if h := t.Data(); !h.handing.withheld() {
 			longest = max(longest, h.settings.marginFor(t.TTL()))
 		}
 	}
@@ -95,11 +95,11 @@ func (c *Client) margin(terms []*renewal.Term) time.Duration {
 
 // settle releases the locks of ended leases, each after its margin, and waits until end for the
 // functions of Do.
-func (c *Client) settle(terms []*renewal.Term, began, end time.Time, fns <-chan struct{}) {
+func (c *Client) settle(terms []*renewal.Term[*hold], began, end time.Time, fns <-chan struct{}) {
 	var others []endedHold
 	inDo := false
 	for _, t := range terms {
-		h := t.Data().(*hold)
+		h := t.Data()
 		switch {
 		case h.handing.withheld():
 			c.janitor.add(h.ref(false), began, end)

@@ -162,12 +162,14 @@ func notOwner(name, value string) error {
 
 // extend is what the renewal calls to extend a batch. Leases that the program has dropped are ended
 // instead.
-func (c *Client) extend(batch []renewal.Request, limit time.Duration, written func()) []renewal.Result {
+func (c *Client) extend(
+	batch []renewal.Request[*hold], limit time.Duration, written func(),
+) []renewal.Result {
 	results := make([]renewal.Result, len(batch))
 	sets := make([]scriptArgs, 0, len(batch))
 	var sent []carried
 	for i, r := range batch {
-		h := r.Term.Data().(*hold)
+		h := r.Term.Data()
 		if h.dropped.Load() {
 			results[i] = renewal.Result{Outcome: renewal.NotOwner, Err: errLeaked}
 			continue
@@ -212,7 +214,7 @@ func (c *carried) take(reply any) {
 
 // renewal returns the extend with which the lease is renewed: a cut, if one is wanted, which leaves at least
 // the TTL that is to be renewed.
-func (h *hold) renewal(r renewal.Request) (e extension, cut bool) {
+func (h *hold) renewal(r renewal.Request[*hold]) (e extension, cut bool) {
 	if r.NoExpiry {
 		return h.extension(h.lasting()), false
 	}
@@ -238,15 +240,15 @@ func (c *carried) outcome() renewal.Result {
 	return renewal.Result{Outcome: renewal.Renewed}
 }
 
-func renewed(t *renewal.Term, until time.Time) {
-	h := t.Data().(*hold)
+func renewed(t *renewal.Term[*hold], until time.Time) {
+	h := t.Data()
 	h.client.stats.renewed()
 	h.setRight(context.Background()) // the term is queued again, so that it can be hurried
 	tell(h.client.hooks.Renewed, RenewedInfo{h.name, until})
 }
 
-func renewalFailed(t *renewal.Term, err error) {
-	h := t.Data().(*hold)
+func renewalFailed(t *renewal.Term[*hold], err error) {
+	h := t.Data()
 	h.client.stats.retried()
 	tell(h.client.hooks.RenewalFailed, RenewalFailedInfo{h.name, err, t.Until()})
 }

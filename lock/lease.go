@@ -34,7 +34,7 @@ type Lease struct {
 // dropped can be noticed.
 type hold struct {
 	client   *Client
-	term     *renewal.Term // set before the lease is handed out; callbacks have their own
+	term     *renewal.Term[*hold] // set before the lease is handed out; callbacks have their own
 	name     string
 	pool     string // the pool that the lock is a member's of; "" if none
 	member   string
@@ -68,7 +68,7 @@ type unlocking struct {
 	lost error // Hooks.Lost is to be told
 }
 
-func newLease(h *hold, term *renewal.Term) *Lease {
+func newLease(h *hold, term *renewal.Term[*hold]) *Lease {
 	h.term = term
 	l := &Lease{hold: h}
 	l.cleanup = runtime.AddCleanup(l, leaked, h)
@@ -217,8 +217,8 @@ func (h *hold) detach(e *contextEnd) {
 }
 
 // ending is what the renewal calls at once when a term has ended.
-func ending(t *renewal.Term, cause error) {
-	h := t.Data().(*hold)
+func ending(t *renewal.Term[*hold], cause error) {
+	h := t.Data()
 	if errors.Is(cause, renewal.ErrClosed) {
 		h.handing.withhold()
 	}
@@ -235,8 +235,8 @@ func ending(t *renewal.Term, cause error) {
 
 // ended is what the renewal calls after that. While an Unlock is under way, Hooks.Lost has to wait
 // for its end: a hook that calls Unlock would otherwise wait for an Unlock that waits for the hook.
-func ended(t *renewal.Term, cause error) {
-	h := t.Data().(*hold)
+func ended(t *renewal.Term[*hold], cause error) {
+	h := t.Data()
 	err := lost(h.name, cause)
 	released := err == ErrReleased || err == ErrDetached
 	h.client.stats.ended(!released)

@@ -26,12 +26,12 @@ const (
 //
 // The TTLs of a batch lie within a factor of two, the shortest comes first, and there are at most
 // 512. A term that has ended since may be among them: extending it is harmless.
-type ExtendFunc func(batch []Request, limit time.Duration, written func()) []Result
+type ExtendFunc[T any] func(batch []Request[T], limit time.Duration, written func()) []Result
 
 // A Request asks for one term to be extended to TTL from now. The TTL is what the term had when
 // the batch was put together; a Retime since then has its own extend.
-type Request struct {
-	Term     *Term
+type Request[T any] struct {
+	Term     *Term[T]
 	TTL      time.Duration
 	NoExpiry bool // make it permanent, or see that it is ours still, instead: see Config.NoExpiry
 
@@ -71,9 +71,9 @@ type Result struct {
 
 // An attempt is one batch on its way. A term points to the attempt that carries it, from when it
 // was put together until its results are in.
-type attempt struct {
-	reqs  []Request // sorted by TTL, at least one; the ExtendFunc gets a copy
-	until Instant   // the first of the batch's leases to run out, see Term.lease
+type attempt[T any] struct {
+	reqs  []Request[T] // sorted by TTL, at least one; the ExtendFunc gets a copy
+	until Instant      // the first of the batch's leases to run out, see Term.lease
 
 	writeOver chan struct{} // closed when no byte of the batch will be written any more
 	once      sync.Once     // closes writeOver
@@ -82,35 +82,35 @@ type attempt struct {
 // gatherLocked takes the terms of c out of the queue that go into one batch and marks them as
 // carried by it. Those that expired while their timer is late are left out, for good: a renewal
 // would only prolong what nobody believes in. Their timers are about to end them. s.mu is held.
-func (s *Set) gatherLocked(c *class, now Instant) *attempt {
-	a := &attempt{writeOver: make(chan struct{})}
+func (s *Set[T]) gatherLocked(c *class[T], now Instant) *attempt[T] {
+	a := &attempt[T]{writeOver: make(chan struct{})}
 	horizon := now.mono.Add(max(c.head().ttl/20, minWindow))
 	for len(*c) > 0 && len(a.reqs) < maxBatch && !c.head().due.After(horizon) {
 		if t := c.take(); !t.passedLocked(now) {
 			a.carryLocked(t, now)
 		}
 	}
-	slices.SortStableFunc(a.reqs, func(x, y Request) int { return cmp.Compare(x.TTL, y.TTL) })
+	slices.SortStableFunc(a.reqs, func(x, y Request[T]) int { return cmp.Compare(x.TTL, y.TTL) })
 	return a
 }
 
 // carryLocked adds t to the batch. MaxHold does not count for the time that the batch has: a term
 // that is about to reach it would take that time from the others, which may have been late to none.
-func (a *attempt) carryLocked(t *Term, now Instant) {
+func (a *attempt[T]) carryLocked(t *Term[T], now Instant) {
 	t.carrier = a
 	if len(a.reqs) == 0 || t.lease.left(now) < a.until.left(now) {
 		a.until = t.lease
 	}
-	a.reqs = append(a.reqs, Request{Term: t, TTL: t.ttl, NoExpiry: t.noExpiry, margin: t.margin})
+	a.reqs = append(a.reqs, Request[T]{Term: t, TTL: t.ttl, NoExpiry: t.noExpiry, margin: t.margin})
 }
 
 // limit is how long the attempt may take if it is sent at sent.
-func (a *attempt) limit(sent Instant) time.Duration {
+func (a *attempt[T]) limit(sent Instant) time.Duration {
 	return max(min(a.reqs[0].TTL/6, maxLimit, a.until.left(sent)), minLimit)
 }
 
 // written says that no byte of the batch will be written any more.
-func (a *attempt) written() { a.once.Do(func() { close(a.writeOver) }) }
+func (a *attempt[T]) written() { a.once.Do(func() { close(a.writeOver) }) }
 
 // result is the answer to the i-th request, made good where the ExtendFunc left something out.
 func result(results []Result, i int) Result {

@@ -88,7 +88,7 @@ func TestBatchesHoldAtMost512TermsWithinAFactorOfTwo(t *testing.T) {
 func checkBatch(t *testing.T, c call) {
 	t.Helper()
 	shortest, longest := c.batch[0].TTL, c.batch[len(c.batch)-1].TTL
-	if !slices.IsSortedFunc(c.batch, func(a, b Request) int { return int(a.TTL - b.TTL) }) {
+	if !slices.IsSortedFunc(c.batch, func(a, b Request[int]) int { return int(a.TTL - b.TTL) }) {
 		t.Error("the batch is not sorted by TTL")
 	}
 	if len(c.batch) > 512 || longest > 2*shortest {
@@ -102,7 +102,7 @@ func checkBatch(t *testing.T, c call) {
 func TestLimitNeverPassesValidUntil(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		rec := &recorder{}
-		rec.extend = func(batch []Request, limit time.Duration, written func()) []Result {
+		rec.extend = func(batch []Request[int], limit time.Duration, written func()) []Result {
 			time.Sleep(limit)
 			return always(Failed, errNet)(batch, limit, written)
 		}
@@ -177,7 +177,7 @@ func TestTenThousandTerms(t *testing.T) { // not parallel: it counts goroutines
 
 func TestTheBatchIsTheExtendFuncsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		extend := func(batch []Request, limit time.Duration, written func()) []Result {
+		extend := func(batch []Request[int], limit time.Duration, written func()) []Result {
 			results := always(Renewed, nil)(batch, limit, written)
 			clear(batch)
 			return results

@@ -188,7 +188,7 @@ func TestInstants(t *testing.T) {
 
 func TestTheZeroInstantIsLongAgo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		_, err := open(t, always(Renewed, nil), nil).Add(Config{TTL: 24 * time.Hour})
+		_, err := open(t, always(Renewed, nil), nil).Add(7, Config{TTL: 24 * time.Hour})
 		if !errors.Is(err, ErrExpired) {
 			t.Errorf("Add of a term without Sent: %v", err)
 		}

@@ -10,7 +10,7 @@ import (
 func TestClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ended := 0
-		s := New(always(Renewed, nil), &Options{Ended: func(_ *Term, cause error) {
+		s := New(always(Renewed, nil), &Options[int]{Ended: func(_ *Term[int], cause error) {
 			if ended++; cause != errDone {
 				t.Errorf("Ended with %v", cause)
 			}
@@ -23,7 +23,7 @@ func TestClose(t *testing.T) {
 		if ended != 2 || len(s.Terms()) != 0 {
 			t.Errorf("Ended was called %d times, %d terms are left", ended, len(s.Terms()))
 		}
-		if _, err := s.Add(Config{TTL: ttl, Sent: Now()}); !errors.Is(err, ErrClosed) {
+		if _, err := s.Add(7, Config{TTL: ttl, Sent: Now()}); !errors.Is(err, ErrClosed) {
 			t.Errorf("Add after Close: %v", err)
 		}
 	})
@@ -72,7 +72,7 @@ func TestAddAfterValidUntil(t *testing.T) {
 		s := open(t, always(Renewed, nil), nil)
 		sent := Now()
 		time.Sleep(belief)
-		term, err := s.Add(Config{TTL: ttl, Margin: margin, Sent: sent})
+		term, err := s.Add(7, Config{TTL: ttl, Margin: margin, Sent: sent})
 		if !errors.Is(err, ErrExpired) || term != nil {
 			t.Errorf("Add at validUntil: %v, %v", term, err)
 		}
@@ -97,5 +97,5 @@ func TestNewWithoutExtendPanics(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	New(nil, nil)
+	New[int](nil, nil)
 }

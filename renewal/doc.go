@@ -5,12 +5,13 @@
 // name is another. A [Set] renews its terms in batches from one goroutine and ends those that were
 // lost from timers of their own:
 //
-//	set := renewal.New(extend, &renewal.Options{Ended: report})
+//	// The Data of these terms is the *Job that runs under them.
+//	set := renewal.New(extend, &renewal.Options[*Job]{Ended: report})
 //	defer set.Close(nil)
 //
 //	sent := renewal.Now()          // before the acquire is sent, not when its reply is here
 //	... acquire the lease in the store for 30 s ...
-//	term, err := set.Add(renewal.Config{TTL: 30 * time.Second, Margin: time.Second, Sent: sent})
+//	term, err := set.Add(job, renewal.Config{TTL: 30 * time.Second, Margin: time.Second, Sent: sent})
 //	if err != nil {
 //		... the reply came too late: give the lease back ...
 //	}

@@ -13,7 +13,7 @@ func TestEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		rec := &recorder{extend: always(Renewed, nil)}
 		ended := 0
-		s := open(t, rec.Extend, &Options{Ended: func(*Term, error) { ended++ }})
+		s := open(t, rec.Extend, &Options[int]{Ended: func(*Term[int], error) { ended++ }})
 		term := add(t, s)
 		checkLive(t, term)
 		if !term.End(errDone) {
@@ -49,11 +49,11 @@ func TestEndWithoutACause(t *testing.T) {
 func TestEndWaitsForTheWriteAndNotForTheReply(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		// Putting the batch on the wire takes 500 ms, the reply a second more.
-		extend := func(batch []Request, limit time.Duration, written func()) []Result {
+		extend := func(batch []Request[int], limit time.Duration, written func()) []Result {
 			time.Sleep(500 * time.Millisecond)
 			return replying(time.Second, always(Renewed, nil))(batch, limit, written)
 		}
-		s := open(t, extend, &Options{Renewed: func(*Term, time.Time) {
+		s := open(t, extend, &Options[int]{Renewed: func(*Term[int], time.Time) {
 			t.Error("an ended term was reported as renewed")
 		}})
 		term, other := add(t, s), addConfig(t, s, Config{TTL: time.Hour, Margin: margin})
@@ -84,7 +84,7 @@ func TestEndWaitsForTheWriteAndNotForTheReply(t *testing.T) {
 
 func TestEveryEndWaitsForTheWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		extend := func(batch []Request, limit time.Duration, written func()) []Result {
+		extend := func(batch []Request[int], limit time.Duration, written func()) []Result {
 			time.Sleep(500 * time.Millisecond)
 			return always(Renewed, nil)(batch, limit, written)
 		}
@@ -103,7 +103,7 @@ func TestEveryEndWaitsForTheWrite(t *testing.T) {
 func TestEndDoesNotTrustTheExtendFunc(t *testing.T) {
 	t.Run("returned without written", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
-			extend := func([]Request, time.Duration, func()) []Result {
+			extend := func([]Request[int], time.Duration, func()) []Result {
 				time.Sleep(time.Second)
 				return nil
 			}
@@ -119,7 +119,7 @@ func TestEndDoesNotTrustTheExtendFunc(t *testing.T) {
 	t.Run("hung", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			release := make(chan struct{})
-			extend := func([]Request, time.Duration, func()) []Result { <-release; return nil }
+			extend := func([]Request[int], time.Duration, func()) []Result { <-release; return nil }
 			s := open(t, extend, nil)
 			defer close(release)
 			term := add(t, s)
@@ -139,7 +139,7 @@ func TestEndDoesNotTrustTheExtendFunc(t *testing.T) {
 // Who has heard that the lease is lost waits for no renewal of it; who is about to release it still does.
 func TestLoseWaitsForNoWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		extend := func([]Request, time.Duration, func()) []Result {
+		extend := func([]Request[int], time.Duration, func()) []Result {
 			time.Sleep(time.Second)
 			return nil
 		}
@@ -193,7 +193,7 @@ func TestEndBetweenTheMarkAndTheWrite(t *testing.T) {
 func TestEndAfterValidUntilIsTooLate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var cause error
-		s := open(t, always(Failed, errNet), &Options{Ended: func(_ *Term, err error) { cause = err }})
+		s := open(t, always(Failed, errNet), &Options[int]{Ended: func(_ *Term[int], err error) { cause = err }})
 		term := add(t, s)
 		time.Sleep(belief - time.Millisecond)
 		stopTimers(s)
@@ -219,10 +219,10 @@ func TestEndAfterValidUntilIsTooLate(t *testing.T) {
 
 func TestEndFromTheObservers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		var other *Term
-		s := open(t, always(Renewed, nil), &Options{
-			Renewed: func(term *Term, _ time.Time) { term.End(errDone) },
-			Ended:   func(*Term, error) { other.End(errDone) },
+		var other *Term[int]
+		s := open(t, always(Renewed, nil), &Options[int]{
+			Renewed: func(term *Term[int], _ time.Time) { term.End(errDone) },
+			Ended:   func(*Term[int], error) { other.End(errDone) },
 		})
 		other = addConfig(t, s, Config{TTL: ttl, NoRenewal: true})
 		term := add(t, s)
@@ -236,10 +236,10 @@ func TestEndedTermsAreNotKept(t *testing.T) {
 	t.Parallel()
 	s := New(always(Renewed, nil), nil)
 	defer s.Close(nil)
-	var ending []*Term
-	var refs []weak.Pointer[Term]
+	var ending []*Term[int]
+	var refs []weak.Pointer[Term[int]]
 	for i := range 1000 {
-		term, err := s.Add(Config{TTL: time.Hour, Sent: Now()})
+		term, err := s.Add(7, Config{TTL: time.Hour, Sent: Now()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,8 +265,8 @@ func TestEndedTermsAreNotKept(t *testing.T) {
 func TestLiveTermsAreKept(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
-	s := New(always(Renewed, nil), &Options{Ended: func(_ *Term, cause error) { ended <- cause }})
-	if _, err := s.Add(Config{TTL: 300 * time.Millisecond, Sent: Now(), NoRenewal: true}); err != nil {
+	s := New(always(Renewed, nil), &Options[int]{Ended: func(_ *Term[int], cause error) { ended <- cause }})
+	if _, err := s.Add(7, Config{TTL: 300 * time.Millisecond, Sent: Now(), NoRenewal: true}); err != nil {
 		t.Fatal(err)
 	}
 	s = nil // nobody but the ticker holds the set, nobody but the set the term

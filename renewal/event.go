@@ -14,16 +14,16 @@ const (
 
 // An event is something to be reported. It is made under the mutex and reported after it was
 // released. The zero event is none.
-type event struct {
+type event[T any] struct {
 	kind  kind
-	term  *Term
+	term  *Term[T]
 	until time.Time // of wasRenewed
 	err   error     // of hasFailed and hasEnded
 }
 
 // report calls the observers. The caller must not hold s.mu. Every end is told by Ending before any
 // other function is called: one that takes its time must not hold up what stops the others' jobs.
-func (s *Set) report(events ...event) {
+func (s *Set[T]) report(events ...event[T]) {
 	for _, e := range events {
 		if e.kind == hasEnded && s.opts.Ending != nil {
 			s.opts.Ending(e.term, e.err)

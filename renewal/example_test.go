@@ -12,7 +12,9 @@ import (
 type toy struct{ owner string }
 
 // Extend is a renewal.ExtendFunc. Each Term's Data is who it belongs to.
-func (s *toy) Extend(batch []renewal.Request, _ time.Duration, written func()) []renewal.Result {
+func (s *toy) Extend(
+	batch []renewal.Request[string], _ time.Duration, written func(),
+) []renewal.Result {
 	written() // nothing is on a wire here
 	results := make([]renewal.Result, len(batch))
 	for i, req := range batch {
@@ -32,14 +34,14 @@ func (s *toy) Extend(batch []renewal.Request, _ time.Duration, written func()) [
 func ExampleSet() {
 	store := &toy{owner: "alice"}
 	renewed := make(chan struct{}, 1)
-	set := renewal.New(store.Extend, &renewal.Options{
-		Renewed: func(*renewal.Term, time.Time) { renewed <- struct{}{} },
+	set := renewal.New(store.Extend, &renewal.Options[string]{
+		Renewed: func(*renewal.Term[string], time.Time) { renewed <- struct{}{} },
 	})
 	defer set.Close(nil)
 
 	sent := renewal.Now() // then acquire the lease in the store
-	term, err := set.Add(renewal.Config{
-		TTL: 30 * time.Second, Margin: time.Second, Sent: sent, Data: "alice",
+	term, err := set.Add("alice", renewal.Config{
+		TTL: 30 * time.Second, Margin: time.Second, Sent: sent,
 	})
 	if err != nil {
 		fmt.Println("acquired too late:", err)
@@ -62,9 +64,7 @@ func ExampleTerm() {
 	set := renewal.New(store.Extend, nil)
 	defer set.Close(nil)
 
-	term, err := set.Add(renewal.Config{
-		TTL: 30 * time.Second, Sent: renewal.Now(), Data: "alice",
-	})
+	term, err := set.Add("alice", renewal.Config{TTL: 30 * time.Second, Sent: renewal.Now()})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -82,7 +82,7 @@ func ExampleTerm() {
 func ExampleTerm_Retime() {
 	set := renewal.New((&toy{owner: "alice"}).Extend, nil)
 	defer set.Close(nil)
-	term, err := set.Add(renewal.Config{TTL: time.Minute, Sent: renewal.Now(), Data: "alice"})
+	term, err := set.Add("alice", renewal.Config{TTL: time.Minute, Sent: renewal.Now()})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -105,7 +105,7 @@ func ExampleConfig() {
 	set := renewal.New((&toy{}).Extend, nil)
 	defer set.Close(nil)
 	sent := renewal.Now()
-	term, err := set.Add(renewal.Config{
+	term, err := set.Add("alice", renewal.Config{
 		TTL: 300 * time.Millisecond, Margin: 60 * time.Millisecond, Sent: sent, NoRenewal: true,
 	})
 	if err != nil {
@@ -122,8 +122,8 @@ func ExampleConfig_maxHold() {
 	set := renewal.New((&toy{owner: "alice"}).Extend, nil)
 	defer set.Close(nil)
 	sent := renewal.Now()
-	term, err := set.Add(renewal.Config{
-		TTL: 30 * time.Second, MaxHold: 500 * time.Millisecond, Sent: sent, Data: "alice",
+	term, err := set.Add("alice", renewal.Config{
+		TTL: 30 * time.Second, MaxHold: 500 * time.Millisecond, Sent: sent,
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -137,13 +137,13 @@ func ExampleConfig_maxHold() {
 // A lease that was made permanent in the store is valid until the store disowns it.
 func ExampleTerm_Hurry() {
 	confirmed := make(chan time.Time, 1)
-	set := renewal.New((&toy{owner: "alice"}).Extend, &renewal.Options{
-		Renewed: func(_ *renewal.Term, until time.Time) { confirmed <- until },
+	set := renewal.New((&toy{owner: "alice"}).Extend, &renewal.Options[string]{
+		Renewed: func(_ *renewal.Term[string], until time.Time) { confirmed <- until },
 	})
 	defer set.Close(nil)
-	term, err := set.Add(renewal.Config{
+	term, err := set.Add("alice", renewal.Config{
 		TTL: 30 * time.Second, Margin: time.Second, Sent: renewal.Now(),
-		NoExpiry: true, Data: "alice",
+		NoExpiry: true,
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -162,18 +162,16 @@ func ExampleTerm_Hurry() {
 // The observers are told what becomes of the terms.
 func ExampleOptions() {
 	ended := make(chan struct{})
-	set := renewal.New((&toy{owner: "bob"}).Extend, &renewal.Options{
-		Renewed: func(t *renewal.Term, until time.Time) { fmt.Println(t.Data(), "until", until) },
-		Failed:  func(t *renewal.Term, err error) { fmt.Println(t.Data(), "failed:", err) },
-		Ended: func(t *renewal.Term, cause error) {
+	set := renewal.New((&toy{owner: "bob"}).Extend, &renewal.Options[string]{
+		Renewed: func(t *renewal.Term[string], until time.Time) { fmt.Println(t.Data(), "until", until) },
+		Failed:  func(t *renewal.Term[string], err error) { fmt.Println(t.Data(), "failed:", err) },
+		Ended: func(t *renewal.Term[string], cause error) {
 			fmt.Println(t.Data(), "has ended:", cause)
 			close(ended)
 		},
 	})
 	defer set.Close(nil)
-	term, err := set.Add(renewal.Config{
-		TTL: 30 * time.Second, Sent: renewal.Now(), Data: "alice",
-	})
+	term, err := set.Add("alice", renewal.Config{TTL: 30 * time.Second, Sent: renewal.Now()})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -186,8 +184,8 @@ func ExampleOptions() {
 // An ExtendFunc answers each Request of a batch with a Result.
 func ExampleExtendFunc() {
 	store := &toy{owner: "alice"}
-	var extend renewal.ExtendFunc = func(
-		batch []renewal.Request, limit time.Duration, written func(),
+	var extend renewal.ExtendFunc[string] = func(
+		batch []renewal.Request[string], limit time.Duration, written func(),
 	) []renewal.Result {
 		deadline := time.Now().Add(limit)
 		// ... write the whole batch by the deadline, then say so ...
@@ -206,17 +204,15 @@ func ExampleExtendFunc() {
 
 // A Request says which term to extend, by how much.
 func ExampleRequest() {
-	asked := make(chan renewal.Request, 1)
-	extend := func(batch []renewal.Request, _ time.Duration, written func()) []renewal.Result {
+	asked := make(chan renewal.Request[string], 1)
+	extend := func(batch []renewal.Request[string], _ time.Duration, written func()) []renewal.Result {
 		written()
 		asked <- batch[0]
 		return []renewal.Result{{Outcome: renewal.NotOwner}}
 	}
 	set := renewal.New(extend, nil)
 	defer set.Close(nil)
-	term, err := set.Add(renewal.Config{
-		TTL: 30 * time.Second, Sent: renewal.Now(), Data: "reports:nightly",
-	})
+	term, err := set.Add("reports:nightly", renewal.Config{TTL: 30 * time.Second, Sent: renewal.Now()})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -33,7 +33,7 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 }
 
 // open returns a set that is closed when the test ends.
-func open(t *testing.T, extend ExtendFunc, o *Options) *Set {
+func open(t *testing.T, extend ExtendFunc[int], o *Options[int]) *Set[int] {
 	t.Helper()
 	s := New(extend, o)
 	t.Cleanup(func() { s.Close(nil) })
@@ -41,18 +41,18 @@ func open(t *testing.T, extend ExtendFunc, o *Options) *Set {
 }
 
 // add adds a term of the usual length that was acquired just now.
-func add(t *testing.T, s *Set) *Term {
+func add(t *testing.T, s *Set[int]) *Term[int] {
 	t.Helper()
 	return addConfig(t, s, Config{TTL: ttl, Margin: margin})
 }
 
 // addConfig adds a term; a zero Sent is now.
-func addConfig(t *testing.T, s *Set, c Config) *Term {
+func addConfig(t *testing.T, s *Set[int], c Config) *Term[int] {
 	t.Helper()
 	if c.Sent == (Instant{}) {
 		c.Sent = s.clock()
 	}
-	term, err := s.Add(c)
+	term, err := s.Add(7, c)
 	if err != nil {
 		t.Fatalf("Add(%+v): %v", c, err)
 	}
@@ -60,16 +60,16 @@ func addConfig(t *testing.T, s *Set, c Config) *Term {
 }
 
 // always is an ExtendFunc that answers all requests alike, at once.
-func always(o Outcome, err error) ExtendFunc {
-	return func(batch []Request, _ time.Duration, written func()) []Result {
+func always(o Outcome, err error) ExtendFunc[int] {
+	return func(batch []Request[int], _ time.Duration, written func()) []Result {
 		written()
 		return slices.Repeat([]Result{{Outcome: o, Err: err}}, len(batch))
 	}
 }
 
 // replying puts d between the write and the reply of f.
-func replying(d time.Duration, f ExtendFunc) ExtendFunc {
-	return func(batch []Request, limit time.Duration, written func()) []Result {
+func replying(d time.Duration, f ExtendFunc[int]) ExtendFunc[int] {
+	return func(batch []Request[int], limit time.Duration, written func()) []Result {
 		results := f(batch, limit, written)
 		time.Sleep(d)
 		return results
@@ -77,8 +77,8 @@ func replying(d time.Duration, f ExtendFunc) ExtendFunc {
 }
 
 // hanging is an ExtendFunc that writes and gets no reply until release is closed.
-func hanging(release <-chan struct{}) ExtendFunc {
-	return func(_ []Request, _ time.Duration, written func()) []Result {
+func hanging(release <-chan struct{}) ExtendFunc[int] {
+	return func(_ []Request[int], _ time.Duration, written func()) []Result {
 		written()
 		<-release
 		return nil
@@ -88,25 +88,25 @@ func hanging(release <-chan struct{}) ExtendFunc {
 // A call is what one call of an ExtendFunc was given.
 type call struct {
 	at    time.Time
-	batch []Request
+	batch []Request[int]
 	limit time.Duration
 }
 
 // A recorder remembers calls of an ExtendFunc.
 type recorder struct {
-	mu     sync.Mutex // guards the fields below
-	extend ExtendFunc // what answers
+	mu     sync.Mutex      // guards the fields below
+	extend ExtendFunc[int] // what answers
 	calls  []call
 }
 
 // use makes f answer from now on.
-func (r *recorder) use(f ExtendFunc) {
+func (r *recorder) use(f ExtendFunc[int]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.extend = f
 }
 
-func (r *recorder) Extend(batch []Request, limit time.Duration, written func()) []Result {
+func (r *recorder) Extend(batch []Request[int], limit time.Duration, written func()) []Result {
 	r.mu.Lock()
 	r.calls = append(r.calls, call{time.Now(), slices.Clone(batch), limit})
 	extend := r.extend
@@ -131,7 +131,7 @@ func (r *recorder) times(start time.Time) []time.Duration {
 }
 
 // setWall gives s a wall clock that can be stepped. The returned function steps it.
-func setWall(s *Set) func(time.Duration) {
+func setWall(s *Set[int]) func(time.Duration) {
 	var offset atomic.Int64
 	s.clock = func() Instant {
 		now := Now()
@@ -142,7 +142,7 @@ func setWall(s *Set) func(time.Duration) {
 }
 
 // stopTimers makes all timers of the set that end terms late, for ever.
-func stopTimers(s *Set) {
+func stopTimers(s *Set[int]) {
 	synctest.Wait() // what has fired already is over
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func stopTimers(s *Set) {
 	}
 }
 
-func checkLive(t *testing.T, term *Term) {
+func checkLive(t *testing.T, term *Term[int]) {
 	t.Helper()
 	synctest.Wait()
 	if term.Err() != nil || !term.Valid() {
@@ -161,7 +161,7 @@ func checkLive(t *testing.T, term *Term) {
 }
 
 // checkEnded checks that the term has ended with a cause that is all of causes.
-func checkEnded(t *testing.T, term *Term, causes ...error) {
+func checkEnded(t *testing.T, term *Term[int], causes ...error) {
 	t.Helper()
 	synctest.Wait()
 	select {
@@ -190,7 +190,7 @@ func checkTimes(t *testing.T, what string, got, want []time.Duration) {
 }
 
 // checkUntil checks that validUntil is d after start.
-func checkUntil(t *testing.T, term *Term, start time.Time, d time.Duration) {
+func checkUntil(t *testing.T, term *Term[int], start time.Time, d time.Duration) {
 	t.Helper()
 	if got := term.Until().Sub(start); got != d {
 		t.Errorf("validUntil is %v after the start, want %v", got, d)

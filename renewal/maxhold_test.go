@@ -11,13 +11,13 @@ import (
 const maxHold = 33*time.Second + 700*time.Millisecond
 
 // addCapped adds a term of the usual length with a MaxHold.
-func addCapped(t *testing.T, s *Set) *Term {
+func addCapped(t *testing.T, s *Set[int]) *Term[int] {
 	t.Helper()
 	return addConfig(t, s, Config{TTL: ttl, Margin: margin, MaxHold: maxHold})
 }
 
 // checkMaxHold checks that the term has ended because of its MaxHold and of nothing else.
-func checkMaxHold(t *testing.T, term *Term) {
+func checkMaxHold(t *testing.T, term *Term[int]) {
 	t.Helper()
 	checkEnded(t, term, ErrMaxHold)
 	if term.Err() != ErrMaxHold {
@@ -31,9 +31,9 @@ func TestMaxHoldEndsATermThatIsRenewed(t *testing.T) {
 		var untils []time.Duration
 		var causes []error
 		start := time.Now()
-		s := open(t, rec.Extend, &Options{
-			Renewed: func(_ *Term, until time.Time) { untils = append(untils, until.Sub(start)) },
-			Ended:   func(_ *Term, cause error) { causes = append(causes, cause) },
+		s := open(t, rec.Extend, &Options[int]{
+			Renewed: func(_ *Term[int], until time.Time) { untils = append(untils, until.Sub(start)) },
+			Ended:   func(_ *Term[int], cause error) { causes = append(causes, cause) },
 		})
 		term := addCapped(t, s)
 		checkUntil(t, term, start, belief)
@@ -114,9 +114,9 @@ func TestMaxHoldDuringFailures(t *testing.T) {
 func TestMaxHoldFoundLate(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		find func(*testing.T, *Term)
+		find func(*testing.T, *Term[int])
 	}{
-		{"by Valid and End", func(t *testing.T, term *Term) {
+		{"by Valid and End", func(t *testing.T, term *Term[int]) {
 			if term.Valid() {
 				t.Error("valid at its MaxHold")
 			}
@@ -124,18 +124,18 @@ func TestMaxHoldFoundLate(t *testing.T) {
 				t.Error("End returned true at the MaxHold")
 			}
 		}},
-		{"by Confirm", func(t *testing.T, term *Term) {
+		{"by Confirm", func(t *testing.T, term *Term[int]) {
 			if err := term.Confirm(Now(), ttl, margin); err != ErrMaxHold {
 				t.Errorf("Confirm at the MaxHold: %v", err)
 			}
 		}},
-		{"by Close", func(_ *testing.T, term *Term) { term.set.Close(errDone) }},
-		{"by the timer", func(_ *testing.T, term *Term) { term.expire() }},
-		{"by the tick, as the wall clock ran ahead", func(_ *testing.T, term *Term) {
+		{"by Close", func(_ *testing.T, term *Term[int]) { term.set.Close(errDone) }},
+		{"by the timer", func(_ *testing.T, term *Term[int]) { term.expire() }},
+		{"by the tick, as the wall clock ran ahead", func(_ *testing.T, term *Term[int]) {
 			setWall(term.set)(minPeriod)
 			term.set.tick()
 		}},
-		{"long after both had passed", func(_ *testing.T, term *Term) {
+		{"long after both had passed", func(_ *testing.T, term *Term[int]) {
 			time.Sleep(time.Hour)
 			term.End(errDone)
 		}},
@@ -160,9 +160,9 @@ func TestResultsAfterMaxHoldAreTooLate(t *testing.T) {
 	for _, outcome := range []Outcome{Failed, Renewed, Again, NotOwner} {
 		t.Run(outcome.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				s := open(t, replying(5*time.Second, always(outcome, errNet)), &Options{
-					Renewed: func(*Term, time.Time) { t.Error("reported as renewed") },
-					Failed:  func(*Term, error) { t.Error("reported as failed, to be repeated") },
+				s := open(t, replying(5*time.Second, always(outcome, errNet)), &Options[int]{
+					Renewed: func(*Term[int], time.Time) { t.Error("reported as renewed") },
+					Failed:  func(*Term[int], error) { t.Error("reported as failed, to be repeated") },
 				})
 				term := addConfig(t, s, Config{TTL: ttl, Margin: margin, MaxHold: 15 * time.Second})
 				stopTimers(s)
@@ -240,7 +240,7 @@ func TestRetimeDoesNotPassMaxHold(t *testing.T) {
 }
 
 // checkLease checks until when the lease is believed in, MaxHold or not.
-func checkLease(t *testing.T, term *Term, start time.Time, d time.Duration) {
+func checkLease(t *testing.T, term *Term[int], start time.Time, d time.Duration) {
 	t.Helper()
 	term.set.mu.Lock()
 	defer term.set.mu.Unlock()
@@ -308,7 +308,7 @@ func TestAddAfterMaxHold(t *testing.T) {
 			{TTL: ttl, MaxHold: time.Second, NoExpiry: true},
 		} {
 			c.Sent = sent
-			if term, err := s.Add(c); err != ErrMaxHold || term != nil {
+			if term, err := s.Add(7, c); err != ErrMaxHold || term != nil {
 				t.Errorf("Add(%+v): %v, %v", c, term, err)
 			}
 		}

@@ -8,13 +8,13 @@ import (
 )
 
 // addNoExpiry adds a term of the usual length that is to become permanent.
-func addNoExpiry(t *testing.T, s *Set) *Term {
+func addNoExpiry(t *testing.T, s *Set[int]) *Term[int] {
 	t.Helper()
 	return addConfig(t, s, Config{TTL: ttl, Margin: margin, NoExpiry: true})
 }
 
 // confirm makes a term permanent by Confirm, as if it had been sent just now.
-func confirm(t *testing.T, term *Term) {
+func confirm(t *testing.T, term *Term[int]) {
 	t.Helper()
 	if err := term.Confirm(term.set.clock(), ttl, margin); err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func confirm(t *testing.T, term *Term) {
 }
 
 // checkNever checks that the term is permanent, without a MaxHold.
-func checkNever(t *testing.T, term *Term) {
+func checkNever(t *testing.T, term *Term[int]) {
 	t.Helper()
 	checkLive(t, term)
 	if !term.Until().IsZero() {
@@ -41,7 +41,7 @@ func TestPermanentFromTheFirstConfirmationOn(t *testing.T) {
 		rec := &recorder{extend: always(Renewed, nil)}
 		renewed := 0
 		start := time.Now()
-		term := addNoExpiry(t, open(t, rec.Extend, &Options{Renewed: func(_ *Term, until time.Time) {
+		term := addNoExpiry(t, open(t, rec.Extend, &Options[int]{Renewed: func(_ *Term[int], until time.Time) {
 			if renewed++; !until.IsZero() {
 				t.Errorf("renewed until %v, want never", until)
 			}
@@ -131,7 +131,7 @@ func TestFailedChecksDoNotEndAPermanentTerm(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				rec := &recorder{extend: always(outcome, errNet)}
 				failed := 0
-				term := addNoExpiry(t, open(t, rec.Extend, &Options{Failed: func(*Term, error) {
+				term := addNoExpiry(t, open(t, rec.Extend, &Options[int]{Failed: func(*Term[int], error) {
 					failed++
 				}}))
 				start := time.Now()
@@ -231,7 +231,7 @@ func TestConfirmDuringACheck(t *testing.T) {
 
 // inFlightOf adds a term whose renewal was sent at 10 s and is confirmed at 11 s, and returns it at
 // 10.4 s, with the instant of its acquisition.
-func inFlightOf(t *testing.T, rec *recorder, c Config) (*Term, time.Time) {
+func inFlightOf(t *testing.T, rec *recorder, c Config) (*Term[int], time.Time) {
 	t.Helper()
 	rec.extend = replying(time.Second, always(Renewed, nil))
 	start := time.Now()

@@ -14,7 +14,7 @@ func TestRenewedOnTime(t *testing.T) {
 		rec := &recorder{extend: replying(300*time.Millisecond, always(Renewed, nil))}
 		start := time.Now()
 		var untils []time.Duration
-		s := open(t, rec.Extend, &Options{Renewed: func(_ *Term, until time.Time) {
+		s := open(t, rec.Extend, &Options[int]{Renewed: func(_ *Term[int], until time.Time) {
 			untils = append(untils, until.Sub(start))
 		}})
 		term := add(t, s)
@@ -63,7 +63,7 @@ func TestNoRenewal(t *testing.T) {
 		rec := &recorder{extend: always(Renewed, nil)}
 		s := open(t, rec.Extend, nil)
 		start := time.Now()
-		term := addConfig(t, s, Config{TTL: ttl, Margin: margin, NoRenewal: true, Data: 7})
+		term := addConfig(t, s, Config{TTL: ttl, Margin: margin, NoRenewal: true})
 		term.Retime(ttl, margin)
 		<-term.Done()
 		checkTimes(t, "end", []time.Duration{time.Since(start)}, []time.Duration{belief})
@@ -81,7 +81,7 @@ func TestFailuresAreRepeatedUntilValidUntil(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		rec := &recorder{extend: always(Failed, errNet)}
 		failed := 0
-		s := open(t, rec.Extend, &Options{Failed: func(_ *Term, err error) {
+		s := open(t, rec.Extend, &Options[int]{Failed: func(_ *Term[int], err error) {
 			if failed++; !errors.Is(err, errNet) {
 				t.Errorf("Failed(%v), want %v", err, errNet)
 			}
@@ -141,11 +141,11 @@ func TestSmallTTLsAreRetriedFaster(t *testing.T) {
 
 func TestRecoversAfterFailures(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		rec := &recorder{extend: func([]Request, time.Duration, func()) []Result {
+		rec := &recorder{extend: func([]Request[int], time.Duration, func()) []Result {
 			return nil // neither is written called nor is there a result
 		}}
 		var failure error
-		s := open(t, rec.Extend, &Options{Failed: func(_ *Term, err error) { failure = err }})
+		s := open(t, rec.Extend, &Options[int]{Failed: func(_ *Term[int], err error) { failure = err }})
 		term := add(t, s)
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
@@ -171,8 +171,8 @@ func TestNotOwnerEndsAtTheFirstBatch(t *testing.T) {
 		rec := &recorder{extend: always(NotOwner, errBob)}
 		ended := 0
 		start := time.Now()
-		var s *Set
-		s = open(t, rec.Extend, &Options{Ended: func(term *Term, cause error) {
+		var s *Set[int]
+		s = open(t, rec.Extend, &Options[int]{Ended: func(term *Term[int], cause error) {
 			ended++
 			select {
 			case <-term.Done():
@@ -210,13 +210,13 @@ func TestNotOwnerWithoutAnError(t *testing.T) {
 func TestAgainIsSentAnewAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		rec := &recorder{}
-		rec.extend = func(batch []Request, limit time.Duration, written func()) []Result {
+		rec.extend = func(batch []Request[int], limit time.Duration, written func()) []Result {
 			if len(rec.all()) == 1 {
 				return always(Again, nil)(batch, limit, written)
 			}
 			return always(Renewed, nil)(batch, limit, written)
 		}
-		s := open(t, rec.Extend, &Options{Failed: func(*Term, error) {
+		s := open(t, rec.Extend, &Options[int]{Failed: func(*Term[int], error) {
 			t.Error("Again was reported as a failure")
 		}})
 		start := time.Now()
@@ -246,9 +246,9 @@ func TestAgainAndFailedAsTheLastWord(t *testing.T) {
 	for _, outcome := range []Outcome{Failed, Renewed, Again, NotOwner} {
 		t.Run(outcome.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				s := open(t, replying(belief, always(outcome, errNet)), &Options{
-					Renewed: func(*Term, time.Time) { t.Error("reported as renewed") },
-					Failed:  func(*Term, error) { t.Error("reported as failed, to be repeated") },
+				s := open(t, replying(belief, always(outcome, errNet)), &Options[int]{
+					Renewed: func(*Term[int], time.Time) { t.Error("reported as renewed") },
+					Failed:  func(*Term[int], error) { t.Error("reported as failed, to be repeated") },
 				})
 				term := add(t, s)
 				stopTimers(s)
@@ -280,8 +280,8 @@ func TestLateConfirmationIsNeverASuccess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		// The reply says renewed, 1 ns after validUntil; the store keeps the lease, we do not.
 		d := belief - 10*time.Second + 1
-		s := open(t, replying(d, always(Renewed, nil)), &Options{
-			Renewed: func(*Term, time.Time) { t.Error("reported as renewed") },
+		s := open(t, replying(d, always(Renewed, nil)), &Options[int]{
+			Renewed: func(*Term[int], time.Time) { t.Error("reported as renewed") },
 		})
 		start := time.Now()
 		term := add(t, s)

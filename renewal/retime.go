@@ -18,7 +18,7 @@ func interval(ttl, margin time.Duration) time.Duration {
 // which is to be told by [Term.Confirm]. If the answer does not come, renewals go on with the new
 // ttl. A term that has ended, or whose validUntil has passed, stays as it is, and so does one with
 // Config.NoExpiry, which has no length that could be set.
-func (t *Term) Retime(ttl, margin time.Duration) Instant {
+func (t *Term[T]) Retime(ttl, margin time.Duration) Instant {
 	t.set.mu.Lock()
 	defer t.set.mu.Unlock()
 	now := t.set.clock()
@@ -48,15 +48,15 @@ func (t *Term) Retime(ttl, margin time.Duration) Instant {
 //
 // An error is the term's cause: it has ended, or its validUntil passed before the confirmation was
 // processed here, which is never a success.
-func (t *Term) Confirm(sent Instant, ttl, margin time.Duration) error {
+func (t *Term[T]) Confirm(sent Instant, ttl, margin time.Duration) error {
 	t.set.mu.Lock()
 	now := t.set.clock()
-	var e event
+	var e event[T]
 	switch {
 	case t.ended():
 	case t.passedLocked(now):
 		e = t.endLocked(now, nil)
-	case t.confirmLocked(Request{TTL: ttl, margin: margin}, sent, now) && t.pos >= 0:
+	case t.confirmLocked(Request[T]{TTL: ttl, margin: margin}, sent, now) && t.pos >= 0:
 		t.scheduleLocked(t.nextDueLocked(now), now)
 	}
 	err := t.Err()
@@ -69,10 +69,10 @@ func (t *Term) Confirm(sent Instant, ttl, margin time.Duration) error {
 // believed: validUntil moves back to sent + ttl - margin, the term is due for renewal now, and it ends if
 // that has passed. It does nothing if an extend that was sent later is confirmed. It does not block, and
 // calls Options.Ended if the term ends.
-func (t *Term) Shorten(sent Instant, ttl, margin time.Duration) {
+func (t *Term[T]) Shorten(sent Instant, ttl, margin time.Duration) {
 	t.set.mu.Lock()
 	now := t.set.clock()
-	var e event
+	var e event[T]
 	lease := sent.add(span(ttl, margin))
 	later := t.confirmed.mono.After(sent.mono)
 	if !t.noExpiry && !t.ended() && !later && lease.left(now) < t.lease.left(now) {
@@ -90,7 +90,7 @@ func (t *Term) Shorten(sent Instant, ttl, margin time.Duration) {
 // Hurry makes the term due for renewal now. It is for a caller whose own extend has failed and who
 // does not want to wait for the next one. It does not block and does nothing if the term has ended,
 // is not renewed at all, or is in a batch that is under way.
-func (t *Term) Hurry() {
+func (t *Term[T]) Hurry() {
 	t.set.mu.Lock()
 	defer t.set.mu.Unlock()
 	now := t.set.clock()
@@ -107,7 +107,7 @@ func (t *Term) Hurry() {
 // any order. Whatever the order: the belief never exceeds what this extend made the store promise
 // (its own span), nor what the user has asked for since (the span of now, which matters if a
 // shorter Retime came after the send), and a later deadline that was confirmed already stays.
-func (t *Term) confirmLocked(req Request, sent, now Instant) bool {
+func (t *Term[T]) confirmLocked(req Request[T], sent, now Instant) bool {
 	lease := never
 	if !t.noExpiry {
 		lease = sent.add(min(span(req.TTL, req.margin), span(t.ttl, t.margin)))
@@ -124,7 +124,7 @@ func (t *Term) confirmLocked(req Request, sent, now Instant) bool {
 }
 
 // moveLocked sets what the lease is believed in to, and validUntil and the timer with it.
-func (t *Term) moveLocked(lease, now Instant) {
+func (t *Term[T]) moveLocked(lease, now Instant) {
 	until := earliest(lease, t.latest)
 	t.lease = lease
 	t.until.Store(&until)
@@ -132,7 +132,7 @@ func (t *Term) moveLocked(lease, now Instant) {
 }
 
 // timeLocked sets the timer of a live term to validUntil, or to when it is to be set again.
-func (t *Term) timeLocked(now Instant) {
+func (t *Term[T]) timeLocked(now Instant) {
 	t.set.pace.setLocked(now)
 	if until := t.until.Load(); until.never {
 		t.timer.Stop()
@@ -146,7 +146,7 @@ func (t *Term) timeLocked(now Instant) {
 // Retime to more that was not confirmed the lease runs out earlier than the new TTL makes believe:
 // half of the way to there is the latest. MaxHold does not count here. No renewal moves it, so half
 // of the way to it would be half of that the next time, and so on without an end.
-func (t *Term) nextDueLocked(now Instant) time.Time {
+func (t *Term[T]) nextDueLocked(now Instant) time.Time {
 	wait := interval(t.ttl, t.margin)
 	if !t.lease.never {
 		wait = min(wait, t.lease.mono.Sub(t.confirmed.mono)/2)
@@ -156,7 +156,7 @@ func (t *Term) nextDueLocked(now Instant) time.Time {
 
 // scheduleLocked queues a live term for renewal at due, if it is to be renewed and no batch carries
 // it. What a batch carries is queued when its result is in.
-func (t *Term) scheduleLocked(due time.Time, now Instant) {
+func (t *Term[T]) scheduleLocked(due time.Time, now Instant) {
 	if t.noRenewal || t.carrier != nil {
 		return
 	}

@@ -137,7 +137,7 @@ func TestRetimeLongerUnconfirmedIsRenewedInTime(t *testing.T) {
 
 // inFlight has a term of 30 s whose renewal, sent at 10 s, is confirmed at 11 s. During that act is
 // called at 10.4 s. It returns the term and the instant of its acquisition after 11 s.
-func inFlight(t *testing.T, rec *recorder, act func(*Term)) (*Term, time.Time) {
+func inFlight(t *testing.T, rec *recorder, act func(*Term[int])) (*Term[int], time.Time) {
 	t.Helper()
 	rec.extend = replying(time.Second, always(Renewed, nil))
 	s := open(t, rec.Extend, nil)
@@ -155,19 +155,19 @@ func TestRetimeDuringARenewal(t *testing.T) {
 		renewed = 10 * time.Second
 		retimed = renewed + 400*time.Millisecond
 	)
-	confirm := func(ttl, margin time.Duration) func(*Term) {
-		return func(term *Term) {
+	confirm := func(ttl, margin time.Duration) func(*Term[int]) {
+		return func(term *Term[int]) {
 			if err := term.Confirm(term.Retime(ttl, margin), ttl, margin); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	retime := func(ttl, margin time.Duration) func(*Term) {
-		return func(term *Term) { term.Retime(ttl, margin) }
+	retime := func(ttl, margin time.Duration) func(*Term[int]) {
+		return func(term *Term[int]) { term.Retime(ttl, margin) }
 	}
 	for _, test := range []struct {
 		name  string
-		act   func(*Term)
+		act   func(*Term[int])
 		until time.Duration
 		due   time.Duration
 	}{
@@ -189,12 +189,12 @@ func TestRetimeDuringARenewal(t *testing.T) {
 		},
 		{
 			"shorter, then longer, both unconfirmed: what the older reply says, no more",
-			func(term *Term) { term.Retime(short, shortMargin); term.Retime(long, longMargin) },
+			func(term *Term[int]) { term.Retime(short, shortMargin); term.Retime(long, longMargin) },
 			renewed + belief, renewed + belief/2,
 		},
 		{
 			"longer confirmed, then shorter: the last word counts",
-			func(term *Term) { confirm(long, longMargin)(term); term.Retime(short, shortMargin) },
+			func(term *Term[int]) { confirm(long, longMargin)(term); term.Retime(short, shortMargin) },
 			retimed + short - shortMargin, retimed + short/3,
 		},
 		{
@@ -240,7 +240,7 @@ func TestConfirmationsInTheWrongOrder(t *testing.T) {
 func TestConfirmAfterValidUntil(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ended := 0
-		s := open(t, always(Failed, errNet), &Options{Ended: func(*Term, error) { ended++ }})
+		s := open(t, always(Failed, errNet), &Options[int]{Ended: func(*Term[int], error) { ended++ }})
 		term := add(t, s)
 		time.Sleep(belief - time.Second)
 		sent := term.Retime(long, longMargin)

@@ -13,7 +13,7 @@ const (
 )
 
 // run is the body of the set's one goroutine: it sends what is due and sleeps until more is.
-func (s *Set) run() {
+func (s *Set[T]) run() {
 	defer close(s.done)
 	for {
 		a, open := s.next()
@@ -33,7 +33,7 @@ func (s *Set) run() {
 
 // next returns the batch to send now. If nothing is due it sets the alarm and returns nil; it
 // returns false once the set is closed.
-func (s *Set) next() (a *attempt, open bool) {
+func (s *Set[T]) next() (a *attempt[T], open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -55,7 +55,7 @@ func (s *Set) next() (a *attempt, open bool) {
 // wakeLocked sees to it that the goroutine looks at the queue at due at the latest, and at least once a
 // day. While it is
 // busy the alarm does not matter: it looks at the queue, under the mutex, before it sleeps.
-func (s *Set) wakeLocked(due time.Time, now Instant) {
+func (s *Set[T]) wakeLocked(due time.Time, now Instant) {
 	if s.alarmAt.IsZero() || due.Before(s.alarmAt) {
 		s.alarmAt = due
 		s.alarm.Reset(min(due.Sub(now.mono), maxTimer))
@@ -65,7 +65,7 @@ func (s *Set) wakeLocked(due time.Time, now Instant) {
 // perform sends one batch and deals with its results. The send instant is read here, after the
 // mutex was released and right before the call: waiting for a processor in between makes the lease
 // shorter, never longer.
-func (s *Set) perform(a *attempt) {
+func (s *Set[T]) perform(a *attempt[T]) {
 	batch := slices.Clone(a.reqs)
 	sent := s.clock()
 	results := s.extend(batch, a.limit(sent), a.written)
@@ -75,12 +75,12 @@ func (s *Set) perform(a *attempt) {
 
 // settle applies the results of a batch that was sent at sent and returns what is to be reported.
 // A term that ended while the batch was under way is left as it is, whatever its result.
-func (s *Set) settle(a *attempt, sent Instant, results []Result) []event {
+func (s *Set[T]) settle(a *attempt[T], sent Instant, results []Result) []event[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock() // after the reply: what passed until here is too late
 	jitter := rand.Float64()
-	events := make([]event, 0, len(a.reqs))
+	events := make([]event[T], 0, len(a.reqs))
 	for i, req := range a.reqs {
 		req.Term.carrier = nil
 		if !req.Term.ended() {
@@ -92,7 +92,7 @@ func (s *Set) settle(a *attempt, sent Instant, results []Result) []event {
 }
 
 // settleLocked applies one result to a live term: it ends the term or queues it anew.
-func (t *Term) settleLocked(req Request, r Result, sent, now Instant, jitter float64) event {
+func (t *Term[T]) settleLocked(req Request[T], r Result, sent, now Instant, jitter float64) event[T] {
 	switch r.Outcome {
 	case NotOwner:
 		t.failure = because(ErrNotOwner, r.Err)
@@ -107,19 +107,19 @@ func (t *Term) settleLocked(req Request, r Result, sent, now Instant, jitter flo
 	case Renewed:
 		t.confirmLocked(req, sent, now)
 		t.scheduleLocked(t.nextDueLocked(now), now)
-		return event{kind: wasRenewed, term: t, until: t.Until()}
+		return event[T]{kind: wasRenewed, term: t, until: t.Until()}
 	case Again:
 		t.againLocked(now, jitter)
-		return event{}
+		return event[T]{}
 	default:
 		t.scheduleLocked(now.mono.Add(t.pauseLocked(jitter)), now)
-		return event{kind: hasFailed, term: t, err: r.Err}
+		return event[T]{kind: hasFailed, term: t, err: r.Err}
 	}
 }
 
 // againLocked queues t at once. A store that answers Again for ever must not make the goroutine
 // spin, so every one after the third in a row waits as a failure does.
-func (t *Term) againLocked(now Instant, jitter float64) {
+func (t *Term[T]) againLocked(now Instant, jitter float64) {
 	due := now.mono
 	if t.agains++; t.agains > maxAgains {
 		due = due.Add(t.pauseLocked(jitter))
@@ -130,7 +130,7 @@ func (t *Term) againLocked(now Instant, jitter float64) {
 // pauseLocked is how long t waits after a failure: 20 to 200 ms, or 1 to 2 s if it is permanent and
 // loses nothing by it, less where half the renewal interval is. The jitter is drawn once per batch,
 // so that what failed together is sent together.
-func (t *Term) pauseLocked(jitter float64) time.Duration {
+func (t *Term[T]) pauseLocked(jitter float64) time.Duration {
 	half := interval(t.ttl, t.margin) / 2
 	longest := min(maxPause, half)
 	shortest := longest / 10

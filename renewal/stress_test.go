@@ -32,7 +32,7 @@ func (k *key) extend(ttl time.Duration) Result {
 }
 
 // checkBelief checks that a term is believed in only while the store keeps it.
-func (k *key) checkBelief(t *testing.T, term *Term) {
+func (k *key) checkBelief(t *testing.T, term *Term[*key]) {
 	t.Helper()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -46,15 +46,15 @@ func doze(d time.Duration) { time.Sleep(rand.N(d) + 1) }
 
 // stressExtend is a store behind a bad network: batches are lost before or after the store has
 // seen them, hang for up to their limit, or come back in part.
-func stressExtend(t *testing.T) ExtendFunc {
-	return func(batch []Request, limit time.Duration, written func()) []Result {
+func stressExtend(t *testing.T) ExtendFunc[*key] {
+	return func(batch []Request[*key], limit time.Duration, written func()) []Result {
 		start := time.Now()
 		if rand.N(10) == 0 {
 			return nil // no connection
 		}
 		doze(limit / 2)
 		for _, req := range batch {
-			if req.Term.Data().(*key).gone.Load() {
+			if req.Term.Data().gone.Load() {
 				t.Error("a term is written after its End returned")
 			}
 		}
@@ -66,7 +66,7 @@ func stressExtend(t *testing.T) ExtendFunc {
 			case 0:
 				results[i] = Result{Outcome: Again}
 			default:
-				results[i] = req.Term.Data().(*key).extend(req.TTL)
+				results[i] = req.Term.Data().extend(req.TTL)
 			}
 		}
 		if rand.N(4) == 0 {
@@ -78,8 +78,8 @@ func stressExtend(t *testing.T) ExtendFunc {
 }
 
 // live has one term do random things for as long as it lives.
-func live(t *testing.T, term *Term) {
-	k := term.Data().(*key)
+func live(t *testing.T, term *Term[*key]) {
+	k := term.Data()
 	for term.Err() == nil {
 		k.checkBelief(t, term)
 		doze(term.TTL() / 4)
@@ -106,7 +106,7 @@ func live(t *testing.T, term *Term) {
 }
 
 // acquire adds a term as a client would.
-func acquire(t *testing.T, s *Set) (*Term, error) {
+func acquire(t *testing.T, s *Set[*key]) (*Term[*key], error) {
 	t.Helper()
 	k := new(key)
 	ttl := 100*time.Millisecond + rand.N(5*time.Second)
@@ -114,8 +114,8 @@ func acquire(t *testing.T, s *Set) (*Term, error) {
 	doze(10 * time.Millisecond)
 	k.expiry = time.Now().Add(ttl)
 	doze(10 * time.Millisecond)
-	return s.Add(Config{
-		TTL: ttl, Margin: ttl / 20, Sent: sent, NoRenewal: rand.N(10) == 0, Data: k,
+	return s.Add(k, Config{
+		TTL: ttl, Margin: ttl / 20, Sent: sent, NoRenewal: rand.N(10) == 0,
 	})
 }
 
@@ -128,12 +128,12 @@ func TestStress(t *testing.T) {
 // stress runs workers that acquire one term after the other until the set is closed under them.
 func stress(t *testing.T) {
 	var renewed, failed, ended, added atomic.Int32
-	s := New(stressExtend(t), &Options{
-		Renewed: func(*Term, time.Time) { renewed.Add(1) },
-		Failed:  func(*Term, error) { failed.Add(1) },
-		Ended: func(term *Term, _ error) {
+	s := New(stressExtend(t), &Options[*key]{
+		Renewed: func(*Term[*key], time.Time) { renewed.Add(1) },
+		Failed:  func(*Term[*key], error) { failed.Add(1) },
+		Ended: func(term *Term[*key], _ error) {
 			ended.Add(1)
-			if n := term.Data().(*key).ended.Add(1); n != 1 || term.Err() == nil {
+			if n := term.Data().ended.Add(1); n != 1 || term.Err() == nil {
 				t.Errorf("Ended was called %d times, Err %v", n, term.Err())
 			}
 		},

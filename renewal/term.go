@@ -13,7 +13,6 @@ type Config struct {
 	Margin    time.Duration // by how much the term ends before the store's; below zero means zero
 	Sent      Instant       // read before the acquire was sent
 	NoRenewal bool          // never extend the term, only end it in time
-	Data      any           // the caller's own, see Term.Data
 
 	// MaxHold is how long after Sent the term ends at the latest, with ErrMaxHold, however well
 	// it is renewed; zero means no such limit. Renewals go on at their interval until then.
@@ -44,9 +43,9 @@ func (c *Config) deadlines() (lease, latest Instant) {
 // Most callers watch Done, and ask Valid right before what must not be done without the lease:
 // Done is closed by a timer, which may be late, and Valid looks at the clock. All methods may be
 // called at any time by any number of goroutines. There is no useful zero value.
-type Term struct {
-	set       *Set
-	data      any
+type Term[T any] struct {
+	set       *Set[T]
+	data      T
 	noRenewal bool
 	noExpiry  bool
 	latest    Instant                 // Sent + MaxHold, or never
@@ -62,7 +61,7 @@ type Term struct {
 	confirmed   Instant     // when the last confirmed acquire or extend was sent
 	failure     error       // of the last renewal; nil once one was confirmed
 	agains      int         // how many Agains there were in a row
-	carrier     *attempt    // the batch that carries the term; then the term is not in the queue
+	carrier     *attempt[T] // the batch that carries the term; then the term is not in the queue
 
 	due   time.Time // when to renew it, while it is queued
 	class int       // where in the queue it is
@@ -70,9 +69,9 @@ type Term struct {
 }
 
 // newTerm makes a term and starts its timer. s.mu is held.
-func newTerm(s *Set, c Config, now Instant) *Term {
-	t := &Term{
-		set: s, data: c.Data, noRenewal: c.NoRenewal, noExpiry: c.NoExpiry,
+func newTerm[T any](s *Set[T], data T, c Config, now Instant) *Term[T] {
+	t := &Term[T]{
+		set: s, data: data, noRenewal: c.NoRenewal, noExpiry: c.NoExpiry,
 		done: make(chan struct{}), ttl: c.TTL, margin: c.Margin, confirmed: c.Sent, pos: -1,
 	}
 	t.lease, t.latest = c.deadlines()
@@ -90,16 +89,16 @@ func newTerm(s *Set, c Config, now Instant) *Term {
 	return t
 }
 
-// Data is what [Config] said. It does not block.
-func (t *Term) Data() any { return t.data }
+// Data is what [Set.Add] was given. It does not block.
+func (t *Term[T]) Data() T { return t.data }
 
 // Done is closed when the term has ended. It is closed at validUntil at the latest, as far as the
 // scheduler and the timers go; see [Term.Valid].
-func (t *Term) Done() <-chan struct{} { return t.done }
+func (t *Term[T]) Done() <-chan struct{} { return t.done }
 
 // Err is nil until Done is closed, then the cause of the end: the one given to End, Lose or Close, or
 // one that is [ErrExpired], [ErrMaxHold] or [ErrNotOwner].
-func (t *Term) Err() error {
+func (t *Term[T]) Err() error {
 	if !t.ended() {
 		return nil
 	}
@@ -108,18 +107,18 @@ func (t *Term) Err() error {
 
 // Valid reports whether the term is live and its validUntil is still to come, by both clocks, right
 // now and whatever timers do. It takes no lock and is cheap.
-func (t *Term) Valid() bool {
+func (t *Term[T]) Valid() bool {
 	return !t.ended() && t.until.Load().left(t.set.clock()) > 0
 }
 
 // Until is validUntil, the last one if the term has ended. It has a monotonic reading. For a
 // permanent term it is the end of its MaxHold, and without one the zero time, for never.
-func (t *Term) Until() time.Time { return t.until.Load().Time() }
+func (t *Term[T]) Until() time.Time { return t.until.Load().Time() }
 
 // TTL is how long the store keeps the lease after the next extend: what [Config] or the last
 // [Term.Retime] said. For a permanent term it only sets the interval of the checks. It does not
 // block on input or output.
-func (t *Term) TTL() time.Duration {
+func (t *Term[T]) TTL() time.Duration {
 	t.set.mu.Lock()
 	defer t.set.mu.Unlock()
 	return t.ttl
@@ -127,7 +126,7 @@ func (t *Term) TTL() time.Duration {
 
 // ended reports whether done is closed. It takes no lock: a receive from an open channel that
 // nobody sends on does not.
-func (t *Term) ended() bool {
+func (t *Term[T]) ended() bool {
 	select {
 	case <-t.done:
 		return true
@@ -144,7 +143,7 @@ func (t *Term) ended() bool {
 // before, or if its validUntil had passed while its timer was late; the cause is [ErrExpired] or
 // [ErrMaxHold] then, whatever End was given. In both cases too the write is waited for. A nil cause
 // counts as [context.Canceled].
-func (t *Term) End(cause error) bool {
+func (t *Term[T]) End(cause error) bool {
 	inTime, a := t.end(cause)
 	// A batch is put together, and its terms are marked, under the mutex. So either it was marked
 	// before: a is the batch, and its write is waited for even if it has not begun. Or it was not:
@@ -157,10 +156,10 @@ func (t *Term) End(cause error) bool {
 
 // Lose is End for who has heard from the store that the lease is not ours: it waits for no write, since
 // a renewal of it that is written now finds the same.
-func (t *Term) Lose(cause error) { t.end(cause) }
+func (t *Term[T]) Lose(cause error) { t.end(cause) }
 
 // end ends the term, and returns whether it did so in time, and the batch that carries the term.
-func (t *Term) end(cause error) (inTime bool, carrier *attempt) {
+func (t *Term[T]) end(cause error) (inTime bool, carrier *attempt[T]) {
 	if cause == nil {
 		cause = context.Canceled
 	}
@@ -175,10 +174,10 @@ func (t *Term) end(cause error) (inTime bool, carrier *attempt) {
 }
 
 // expire is called by the timer. The deadline may have moved since the timer was set.
-func (t *Term) expire() {
+func (t *Term[T]) expire() {
 	t.set.mu.Lock()
 	now := t.set.clock()
-	var e event
+	var e event[T]
 	if t.passedLocked(now) {
 		e = t.endLocked(now, nil)
 	} else if !t.ended() {
@@ -191,9 +190,9 @@ func (t *Term) expire() {
 // endLocked ends a live term and returns what is to be reported; a term that has ended is left as
 // it is. If validUntil has passed that is the cause, and the given one does not count: who was too
 // late must not look as if he had been in time.
-func (t *Term) endLocked(now Instant, cause error) event {
+func (t *Term[T]) endLocked(now Instant, cause error) event[T] {
 	if t.ended() {
-		return event{}
+		return event[T]{}
 	}
 	if t.passedLocked(now) {
 		cause = t.tooLateLocked(now)
@@ -204,15 +203,15 @@ func (t *Term) endLocked(now Instant, cause error) event {
 	t.set.pace.addLocked(t.ttl, -1)
 	t.err = cause
 	close(t.done)
-	return event{kind: hasEnded, term: t, err: cause}
+	return event[T]{kind: hasEnded, term: t, err: cause}
 }
 
 // passedLocked reports whether validUntil has passed. It does not say whether the term has ended.
-func (t *Term) passedLocked(now Instant) bool { return t.until.Load().left(now) <= 0 }
+func (t *Term[T]) passedLocked(now Instant) bool { return t.until.Load().left(now) <= 0 }
 
 // tooLateLocked is why a term ended whose validUntil has passed. Both parts of it may have, if
 // nobody looked for long enough: the one that did so first is the reason.
-func (t *Term) tooLateLocked(now Instant) error {
+func (t *Term[T]) tooLateLocked(now Instant) error {
 	if t.latest.left(now) <= t.lease.left(now) {
 		return ErrMaxHold
 	}

@@ -46,7 +46,7 @@ func (p *pace) outdatedLocked(now Instant) bool {
 // tickForLocked sees to it that the wall clock is looked at often enough for a term of length ttl:
 // each second, and at least each tenth of the shortest TTL. A term's own timer cannot do that, as it runs
 // by the monotonic clock and stands still with it while the machine sleeps.
-func (s *Set) tickForLocked(ttl time.Duration, now Instant) {
+func (s *Set[T]) tickForLocked(ttl time.Duration, now Instant) {
 	period := max(min(ttl/10, maxPeriod), minPeriod)
 	if s.period > 0 && s.period <= period {
 		return
@@ -66,10 +66,10 @@ func (s *Set) tickForLocked(ttl time.Duration, now Instant) {
 // and brings their renewals forward by as much as the wall clock ran ahead. Only if it did, all terms are
 // looked at. It comes again while terms live. A tick that a Reset or Close could not stop any more does
 // no harm.
-func (s *Set) tick() {
+func (s *Set[T]) tick() {
 	s.mu.Lock()
 	now := s.clock()
-	var events []event
+	var events []event[T]
 	if s.pace.outdatedLocked(now) {
 		events = s.sweepLocked(now)
 	}
@@ -83,8 +83,8 @@ func (s *Set) tick() {
 }
 
 // sweepLocked ends every term whose validUntil has passed, and sets the timers of the others.
-func (s *Set) sweepLocked(now Instant) []event {
-	var events []event
+func (s *Set[T]) sweepLocked(now Instant) []event[T] {
+	var events []event[T]
 	for t := range s.live {
 		if t.passedLocked(now) {
 			events = append(events, t.endLocked(now, nil))
@@ -98,7 +98,7 @@ func (s *Set) sweepLocked(now Instant) []event {
 // catchUpLocked brings renewals forward after a forward step of the wall clock: what counts is the
 // larger of both, so they are due that much earlier. Steps below a period are left to the share of
 // the TTL that is there for retries.
-func (s *Set) catchUpLocked(now Instant) {
+func (s *Set[T]) catchUpLocked(now Instant) {
 	step := ahead(s.ticked, now)
 	if step <= s.period {
 		return

@@ -6,12 +6,12 @@ import (
 )
 
 // manyTerms returns a set of n terms of an hour, which tick at no time of their own.
-func manyTerms(tb testing.TB, n int) *Set {
+func manyTerms(tb testing.TB, n int) *Set[int] {
 	tb.Helper()
 	s := New(always(Renewed, nil), nil)
 	tb.Cleanup(func() { s.Close(nil) })
 	for range n {
-		_, err := s.Add(Config{TTL: time.Hour, Margin: time.Minute, Sent: s.clock(), NoRenewal: true})
+		_, err := s.Add(7, Config{TTL: time.Hour, Margin: time.Minute, Sent: s.clock(), NoRenewal: true})
 		if err != nil {
 			tb.Fatal(err)
 		}
