@@ -122,7 +122,7 @@ func (m *Mutex) Lock(ctx context.Context) (*Lease, error) {
 // lock asks, and waits while somebody else holds the lock.
 func (m *Mutex) lock(ctx context.Context, a attempt) (*Lease, error) {
 	w := &wait{attempt: a}
-	if m.client.hub.Queued(m.name) {
+	if m.client.hub.Queued(signal.Name{Name: m.name}) {
 		if err := w.alreadyHeld(ctx); err != nil {
 			return nil, w.end(ctx, err)
 		}
@@ -200,7 +200,7 @@ func (w *wait) inQueue(ctx context.Context) (lease *Lease, err error) {
 	if w.held != nil {
 		left = w.refused(w.held)
 	}
-	w.place, err = c.hub.Join(w.mutex.name, left)
+	w.place, err = c.hub.Join(signal.Name{Name: w.mutex.name}, left)
 	if err != nil {
 		return nil, w.end(ctx, err)
 	}
@@ -251,7 +251,7 @@ func (w *wait) persist(ctx context.Context) (*Lease, *HeldError, error) {
 }
 
 // refused takes note of who holds the lock, and returns for how long.
-func (w *wait) refused(held *HeldError) time.Duration {
+func (w *wait) refused(held *HeldError) signal.Left {
 	w.held, w.failed = held, 0
 	tell(w.mutex.client.hooks.Waiting, WaitingInfo{
 		Name: held.Name, Owner: held.Owner, Waited: time.Since(w.since),
@@ -259,7 +259,7 @@ func (w *wait) refused(held *HeldError) time.Duration {
 	if held.TTL == NoExpiry {
 		return signal.Forever
 	}
-	return held.TTL
+	return signal.For(held.TTL)
 }
 
 // retry takes note of an error after which the attempt is repeated.

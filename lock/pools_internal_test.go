@@ -7,6 +7,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
+	"github.com/holdfast-go/holdfast/signal"
 )
 
 // A pool's signal that was read and not used is given back with the member that it named, unless that one
@@ -33,7 +34,7 @@ func TestGiveBackOfAPool(t *testing.T) {
 				s.Do(t, "SET", "lock:{p}/a", c.holder)
 			}
 			client.store.pools.signalled("{p}/", c.signal)
-			if err := (waitStore{client.store}).GiveBack("{p}/"); err != nil {
+			if err := (waitStore{client.store}).GiveBack(signal.Name{Name: "{p}/"}); err != nil {
 				t.Fatal(err)
 			}
 			got, err := redis.Strings(s.Do(t, "LRANGE", "lock-signal:{p}/", 0, -1), nil)

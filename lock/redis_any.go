@@ -91,18 +91,18 @@ const maxLook = 10_000
 
 // lookAny corrects what a look said of those of the names that are pools: for how long all members are
 // held.
-func (s waitStore) lookAny(ctx context.Context, names []string, left []time.Duration) error {
+func (s waitStore) lookAny(ctx context.Context, names []signal.Name, left []signal.Left) error {
 	var keys []string
 	var args []any
 	var at []int // of the pools, in left
 	for i, name := range names {
-		pool := s.pools.of(name)
+		pool := s.pools.of(name.Name)
 		if len(pool.members) == 0 || len(keys)+len(pool.members) > maxLook {
 			continue
 		}
 		at, keys, args = append(at, i), append(keys, pool.key), append(args, len(pool.members))
 		for _, member := range pool.members {
-			keys, args = append(keys, s.lock(memberLock(name, member))), append(args, member)
+			keys, args = append(keys, s.lock(memberLock(name.Name, member))), append(args, member)
 		}
 	}
 	if len(at) == 0 {

@@ -68,7 +68,8 @@ var wakeArgs = []any{"wake", inboxTTL}
 
 // GiveBack puts a signal back. One of a pool that does not say which member was released is always put
 // back: there is no lock to look at.
-func (s waitStore) GiveBack(name string) error {
+func (s waitStore) GiveBack(n signal.Name) error {
+	name := n.Name
 	ref := lockRef{name: name}
 	free := s.pools.take(name)
 	if free != "" {
@@ -82,7 +83,7 @@ func (s waitStore) GiveBack(name string) error {
 }
 
 // Group returns the same for all names: one Redis serves them.
-func (s waitStore) Group(string) string { return "" }
+func (s waitStore) Group(signal.Name) string { return "" }
 
 // Judge says what an error means for waiting.
 func (s waitStore) Judge(err error) signal.Verdict {
@@ -99,10 +100,10 @@ func (s waitStore) Judge(err error) signal.Verdict {
 var errNoBlock = errors.New("blocking reads are refused")
 
 // Look asks for the PTTLs of the names' locks, and writes the register of who waits there.
-func (s waitStore) Look(ctx context.Context, k int, l signal.Look) ([]time.Duration, error) {
+func (s waitStore) Look(ctx context.Context, k int, l signal.Look) ([]signal.Left, error) {
 	keys := make([]string, 0, len(l.Names)+1)
 	for _, name := range l.Names {
-		keys = append(keys, s.lock(name))
+		keys = append(keys, s.lock(name.Name))
 	}
 	keys = append(keys, s.waiting(k))
 	reply, _, err := s.eval(ctx, limitFromNow(), &scripts.Look, keys, registerArgs(l)...)
@@ -113,7 +114,7 @@ func (s waitStore) Look(ctx context.Context, k int, l signal.Look) ([]time.Durat
 	if !ok || len(values) != len(l.Names) {
 		return nil, errReply
 	}
-	left := make([]time.Duration, len(values))
+	left := make([]signal.Left, len(values))
 	for i, value := range values {
 		pttl, ok := parsePTTL(value)
 		if !ok {
@@ -130,16 +131,16 @@ func registerArgs(l signal.Look) []any {
 	}
 	args := []any{registerTTL}
 	for i, name := range l.Names {
-		args = append(args, name, l.Waiters[i])
+		args = append(args, name.Name, l.Waiters[i])
 	}
 	return args
 }
 
 // remaining turns a PTTL, or the look script's -3, into what signal calls it.
-func remaining(pttl int64) time.Duration {
+func remaining(pttl int64) signal.Left {
 	switch {
 	case pttl >= 0:
-		return fromMillis(pttl)
+		return signal.For(fromMillis(pttl))
 	case pttl == -1:
 		return signal.Forever
 	case pttl == -2:
@@ -158,11 +159,11 @@ type waitConn struct {
 
 // Block reads from the names' signals and the inbox. BLPOP reads one signal. The take script goes out
 // with it, and runs when BLPOP has ended: it reads the others that came with that one.
-func (c *waitConn) Block(names []string, d time.Duration) ([]string, error) {
+func (c *waitConn) Block(names []signal.Name, d time.Duration) ([]signal.Name, error) {
 	signals := make([]string, len(names))
 	args := append(make([]any, 0, len(names)+2), c.inbox)
 	for i, name := range names {
-		signals[i] = c.signal(name)
+		signals[i] = c.signal(name.Name)
 		args = append(args, signals[i])
 	}
 	args = append(args, strconv.FormatFloat(d.Seconds(), 'f', 3, 64))
@@ -174,10 +175,10 @@ func (c *waitConn) Block(names []string, d time.Duration) ([]string, error) {
 	if len(replies) == 0 {
 		return nil, err
 	}
-	var signalled []string
+	var signalled []signal.Name
 	name, refused := c.popped(replies[0])
 	if name != "" {
-		signalled = append(signalled, name)
+		signalled = append(signalled, signal.Name{Name: name})
 	}
 	if len(replies) > 1 {
 		signalled = append(signalled, c.taken(replies[1], names)...)
@@ -227,7 +228,7 @@ func fitsPop(args []any, reply any) bool {
 
 // taken returns whose signals the take script read. If it failed there are none: BLPOP will read them,
 // one after the other.
-func (c *waitConn) taken(reply any, names []string) (signalled []string) {
+func (c *waitConn) taken(reply any, names []signal.Name) (signalled []signal.Name) {
 	c.text = noScript(reply)
 	places, _ := redis.Ints(reply, nil)
 	for _, place := range places {
@@ -240,7 +241,7 @@ func (c *waitConn) taken(reply any, names []string) (signalled []string) {
 
 // Probe reads one name's signal if one is there. The inbox is filled before, and stands behind the
 // signal, so that the read does not block.
-func (c *waitConn) Probe(name string) (signalled bool, err error) {
+func (c *waitConn) Probe(name signal.Name) (signalled bool, err error) {
 	for _, text := range []bool{false, true} {
 		_, err = c.link.Do(operationLimit, script(text, &scripts.Look, []string{c.inbox}, wakeArgs...))
 		if err == nil || redisconn.Classify(err) != redisconn.NoScript {
@@ -251,13 +252,13 @@ func (c *waitConn) Probe(name string) (signalled bool, err error) {
 		return false, err
 	}
 	replies, err := c.link.DoAll(operationLimit, redisconn.Command{
-		Name: "BLPOP", Args: []any{c.signal(name), c.inbox, "1"}, Fits: fitsPop,
+		Name: "BLPOP", Args: []any{c.signal(name.Name), c.inbox, "1"}, Fits: fitsPop,
 	})
 	if err != nil {
 		return false, err
 	}
 	read, err := c.popped(replies[0])
-	return read == name, err
+	return read == name.Name, err
 }
 
 // Close ends the connection, and a read under way.

@@ -54,7 +54,7 @@ func TestReadIsGivenUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		_, err = c.Block([]string{"a", "b"}, 30*time.Second)
+		_, err = c.Block(waitedFor("a", "b"), 30*time.Second)
 		if took := time.Since(began); took != 30*time.Second+500*time.Millisecond || !errors.Is(err, redisconn.ErrTimeout) {
 			t.Errorf("given up after %v: %v", took, err)
 		}
@@ -103,7 +103,7 @@ func TestReadOfADistantRedis(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if _, err := c.Block([]string{"a", "b"}, 30*time.Second); err != nil {
+		if _, err := c.Block(waitedFor("a", "b"), 30*time.Second); err != nil {
 			t.Errorf("given up after %v: %v", time.Since(began), err)
 		}
 		c.Close()
@@ -126,7 +126,7 @@ func TestDialThatHangsIsGivenUp(t *testing.T) {
 		s := newStore(redisconn.Dialer{Dial: dial}, nil, "client")
 		hub := signal.New(waitStore{s}, nil)
 		for range 10 {
-			w, err := hub.Join("n", signal.Forever)
+			w, err := hub.Join(signal.Name{Name: "n"}, signal.Forever)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,8 +179,8 @@ func TestReadThatBreaksHalfWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := c.Block([]string{"a", "b"}, 30*time.Second)
-	if len(names) != 1 || names[0] != "b" || err == nil {
+	names, err := c.Block(waitedFor("a", "b"), 30*time.Second)
+	if len(names) != 1 || names[0].Name != "b" || err == nil {
 		t.Fatalf("read %q, %v; want b, and an error", names, err)
 	}
 	if verdict := (waitStore{s}).Judge(err); verdict != signal.Passes {

@@ -34,7 +34,7 @@ func TestStop(t *testing.T) {
 			}
 		}
 		between(t, "ErrClosed", time.Since(begin), 0, 0)
-		if _, err := h.Join("n0", signal.Unknown); !errors.Is(err, signal.ErrClosed) {
+		if _, err := h.Join(plain("n0"), signal.Unknown); !errors.Is(err, signal.ErrClosed) {
 			t.Errorf("Join: %v, want ErrClosed", err)
 		}
 		if err := all[0].Wait(t.Context()); !errors.Is(err, signal.ErrClosed) {
@@ -280,13 +280,13 @@ func TestCloseUnderLoad(t *testing.T) {
 				wg.Go(func() {
 					name := fmt.Sprintf("n%d", i%90)
 					for {
-						w, err := h.Join(name, signal.Unknown)
+						w, err := h.Join(plain(name), signal.Unknown)
 						if err != nil {
 							return
 						}
 						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%37)*ms)
 						for w.Wait(ctx) == nil {
-							w.Taken(time.Duration(i%11) * ms)
+							w.Taken(signal.For(time.Duration(i%11) * ms))
 						}
 						cancel()
 						w.Leave(i%3 == 0)
@@ -352,7 +352,7 @@ func TestNothingStartsAfterClose(t *testing.T) {
 		after(t, w)
 		time.Sleep(100 * ms)
 		h.Close(time.Second)
-		w.Taken(time.Second)
+		w.Taken(signal.For(time.Second))
 		synctest.Wait()
 		if n := s.began.Load(); n != 1 {
 			t.Errorf("%d connections were begun, want 1", n)

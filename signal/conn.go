@@ -32,13 +32,13 @@ type conn struct {
 	reading bool // the reading goroutine's own: a read began, and what became of it is not known
 
 	// Guarded by hub.mu.
-	names    map[string]*entry // registered here
-	turn     []string          // names of the blocking read; kept when it broke, until drop
-	blocked  bool              // from taking the names until the blocking read has returned
-	called   time.Time         // when it was called back in this turn; zero: it was not
-	young    bool              // newcomers of the group gather here
-	retiring bool              // takes no new names
-	link     Conn              // nil: not connected. Set under the mutex so that Close can cut it
+	names    map[Name]*entry // registered here
+	turn     []Name          // names of the blocking read; kept when it broke, until drop
+	blocked  bool            // from taking the names until the blocking read has returned
+	called   time.Time       // when it was called back in this turn; zero: it was not
+	young    bool            // newcomers of the group gather here
+	retiring bool            // takes no new names
+	link     Conn            // nil: not connected. Set under the mutex so that Close can cut it
 }
 
 // run is the goroutine that reads. It ends when the hub is stopped or the connection is not needed
@@ -126,7 +126,7 @@ func (c *conn) connect() error {
 // collect takes the names for a turn. From here on a new name calls the connection back; a call
 // that comes before the blocking read begins is kept by the store. A stopped hub has no names:
 // nobody would call the connection back. Nor has one whose store refuses blocking reads.
-func (c *conn) collect() (names []string) {
+func (c *conn) collect() (names []Name) {
 	h := c.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,7 +145,7 @@ func (c *conn) collect() (names []string) {
 }
 
 // block waits for signals.
-func (c *conn) block(names []string) (signalled []string, err error) {
+func (c *conn) block(names []Name) (signalled []Name, err error) {
 	if len(names) == 0 {
 		c.doze(blockFor)
 		return nil, nil
@@ -205,6 +205,6 @@ func (c *conn) callLocked() bool {
 
 // readsLocked reports whether a blocking read under way has the name. Every signal since that began
 // ends it.
-func (c *conn) readsLocked(name string) bool {
+func (c *conn) readsLocked(name Name) bool {
 	return c.blocked && slices.Contains(c.turn, name)
 }

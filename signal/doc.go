@@ -2,10 +2,10 @@
 // contains what cannot be had without concurrency, and knows nothing of locks: what a name means,
 // and how one asks for it, is the caller's.
 //
-//	w, err := hub.Join(name, signal.Unknown)
+//	w, err := hub.Join(signal.Name{Name: "report"}, signal.Unknown)
 //	for err == nil {
 //		if err = w.Wait(ctx); err == nil { // our turn to ask
-//			got, left := ask(name)
+//			got, left := ask("report")
 //			if got {
 //				break
 //			}

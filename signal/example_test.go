@@ -8,6 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/signal"
 )
 
+var report = signal.Name{Name: "report"}
+
 // A waiter asks whenever it is told to, until it gets what it waits for.
 func Example() {
 	store := newStore() // a Store in memory
@@ -15,7 +17,7 @@ func Example() {
 	hub := signal.New(store, nil)
 	defer hub.Close(time.Second)
 
-	w, err := hub.Join("report", signal.Unknown)
+	w, err := hub.Join(report, signal.Unknown)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -26,7 +28,7 @@ func Example() {
 			fmt.Println(err)
 			break
 		}
-		var left time.Duration
+		var left signal.Left
 		if got, left = store.acquire("report", time.Minute); !got {
 			fmt.Println("taken")
 			w.Taken(left)
@@ -45,8 +47,8 @@ func ExampleHub() {
 	store := newStore()
 	store.hold("report", time.Hour)
 	hub := signal.New(store, nil)
-	w, _ := hub.Join("report", time.Hour)
-	fmt.Println(hub.Queued("report"))
+	w, _ := hub.Join(report, signal.For(time.Hour))
+	fmt.Println(hub.Queued(report))
 	hub.Stop()
 	fmt.Println(w.Wait(context.Background()))
 	w.Leave(false)
@@ -63,8 +65,8 @@ func ExampleWaiter() {
 	hub := signal.New(store, nil)
 	defer hub.Close(time.Second)
 
-	first, _ := hub.Join("report", time.Hour)
-	second, _ := hub.Join("report", time.Hour)
+	first, _ := hub.Join(report, signal.For(time.Hour))
+	second, _ := hub.Join(report, signal.For(time.Hour))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	fmt.Println(second.Wait(ctx))
@@ -85,7 +87,7 @@ func ExampleOptions() {
 	defer hub.Close(time.Second)
 
 	store.hold("report", time.Hour)
-	w, _ := hub.Join("report", time.Hour)
+	w, _ := hub.Join(report, signal.For(time.Hour))
 	fmt.Println(<-degraded)
 	w.Leave(false)
 	// Output:

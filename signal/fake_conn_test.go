@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/holdfast-go/holdfast/signal"
 )
 
 // A fakeConn is one connection of a store.
@@ -39,15 +41,16 @@ func (c *fakeConn) begin(op string, names ...string) error {
 	return errors.Join(err, c.travel())
 }
 
-func (c *fakeConn) Block(names []string, d time.Duration) ([]string, error) {
-	if err := c.begin("block", names...); err != nil {
+func (c *fakeConn) Block(names []signal.Name, d time.Duration) ([]signal.Name, error) {
+	if err := c.begin("block", texts(names)...); err != nil {
 		return nil, err
 	}
 	keys := []string{c.inbox(c.number)}
-	back := make(map[string]string)
+	back := make(map[string]signal.Name)
 	for _, name := range names {
-		keys = append(keys, signalOf(name))
-		back[signalOf(name)] = name
+		key := signalOf(text(name))
+		keys = append(keys, key)
+		back[key] = name
 	}
 	b := c.redis.begin(keys)
 	var popped []string
@@ -61,9 +64,9 @@ func (c *fakeConn) Block(names []string, d time.Duration) ([]string, error) {
 		return nil, errBroken
 	}
 	popped = append(popped, c.takeAll(keys[1:])...)
-	var signalled []string
+	var signalled []signal.Name
 	for _, key := range popped {
-		if name := back[key]; name != "" {
+		if name, ok := back[key]; ok {
 			signalled = append(signalled, name)
 		}
 	}
@@ -73,7 +76,8 @@ func (c *fakeConn) Block(names []string, d time.Duration) ([]string, error) {
 	return signalled, c.travel()
 }
 
-func (c *fakeConn) Probe(name string) (bool, error) {
+func (c *fakeConn) Probe(n signal.Name) (bool, error) {
+	name := text(n)
 	if err := c.begin("probe", name); err != nil {
 		return false, err
 	}

@@ -47,13 +47,13 @@ func (r *redis) hold(name string, ttl time.Duration) {
 }
 
 // left is what PTTL answers, as signal has it.
-func (r *redis) left(name string) time.Duration {
+func (r *redis) left(name string) signal.Left {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.leftLocked(name)
 }
 
-func (r *redis) leftLocked(name string) time.Duration {
+func (r *redis) leftLocked(name string) signal.Left {
 	until, held := r.held[name]
 	switch left := time.Until(until); {
 	case r.foreign[name]:
@@ -65,12 +65,12 @@ func (r *redis) leftLocked(name string) time.Duration {
 	case left <= 0:
 		return signal.Free
 	default:
-		return left.Truncate(time.Millisecond)
+		return signal.For(left.Truncate(time.Millisecond))
 	}
 }
 
 // acquire is the acquire script.
-func (r *redis) acquire(name string, ttl time.Duration) (got bool, left time.Duration) {
+func (r *redis) acquire(name string, ttl time.Duration) (got bool, left signal.Left) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if left := r.leftLocked(name); left != signal.Free {
@@ -81,7 +81,7 @@ func (r *redis) acquire(name string, ttl time.Duration) (got bool, left time.Dur
 		r.held[name] = time.Now().Add(ttl)
 	}
 	delete(r.freed, name)
-	return true, 0
+	return true, signal.Unknown
 }
 
 // vanish is DEL, or an expiry that nobody had seen coming: no signal.

@@ -21,6 +21,25 @@ var (
 
 // The store of these tests. It is used in synctest bubbles, where its round trips cost no time.
 
+// plain is a name of the plain kind.
+func plain(name string) signal.Name { return signal.Name{Name: name} }
+
+// text is what a name is called here: one of the plain kind by its name alone.
+func text(n signal.Name) string {
+	if n.Kind == "" {
+		return n.Name
+	}
+	return n.Kind + "/" + n.Name
+}
+
+func texts(names []signal.Name) []string {
+	all := make([]string, len(names))
+	for i, n := range names {
+		all[i] = text(n)
+	}
+	return all
+}
+
 // A store is a redis as one hub sees it: with latency, with faults, and counted.
 type store struct {
 	*redis
@@ -199,8 +218,8 @@ func (d fakeDialer) Hangup() {
 	d.dials--
 }
 
-func (s *store) Look(ctx context.Context, k int, l signal.Look) ([]time.Duration, error) {
-	err := s.count("look", l.Names...)
+func (s *store) Look(ctx context.Context, k int, l signal.Look) ([]signal.Left, error) {
+	err := s.count("look", texts(l.Names)...)
 	if errors.Is(err, errHang) {
 		s.travel(ctx, 2*time.Second) // the operation limit
 		return nil, errBroken
@@ -208,9 +227,9 @@ func (s *store) Look(ctx context.Context, k int, l signal.Look) ([]time.Duration
 	if err := errors.Join(err, s.travel(ctx, s.rtt/2)); err != nil {
 		return nil, err
 	}
-	left := make([]time.Duration, len(l.Names))
+	left := make([]signal.Left, len(l.Names))
 	for i, name := range l.Names {
-		left[i] = s.left(name)
+		left[i] = s.left(text(name))
 	}
 	s.enter(k, l)
 	return left, s.travel(ctx, s.rtt-s.rtt/2)
@@ -235,7 +254,7 @@ func (s *store) enter(k int, l signal.Look) {
 	}
 	s.hashes[k], s.wrote[k] = make(map[string]int), time.Now()
 	for i, name := range l.Names {
-		s.hashes[k][name] = l.Waiters[i]
+		s.hashes[k][text(name)] = l.Waiters[i]
 	}
 }
 
@@ -249,7 +268,8 @@ func (s *store) Wake(k int) {
 	}
 }
 
-func (s *store) GiveBack(name string) error {
+func (s *store) GiveBack(n signal.Name) error {
+	name := text(n)
 	err := s.count("give", name)
 	s.mu.Lock()
 	takes := s.rtt + s.slow
@@ -268,7 +288,7 @@ func (s *store) GiveBack(name string) error {
 	return nil
 }
 
-func (s *store) Group(name string) string { return s.group(name) }
+func (s *store) Group(n signal.Name) string { return s.group(text(n)) }
 
 func (s *store) Judge(err error) signal.Verdict {
 	switch {
@@ -281,7 +301,7 @@ func (s *store) Judge(err error) signal.Verdict {
 }
 
 // ask is an acquire with the latency of the network.
-func (s *store) ask(name string, ttl time.Duration) (got bool, left time.Duration) {
+func (s *store) ask(name string, ttl time.Duration) (got bool, left signal.Left) {
 	time.Sleep(s.rtt / 2)
 	got, left = s.acquire(name, ttl)
 	time.Sleep(s.rtt - s.rtt/2)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/signal"
 )
 
 // A read that began before the ask may read a signal while the ask is under way. Whoever gets the lock
@@ -14,7 +16,7 @@ func TestSignalReadWhileTheLockIsGot(t *testing.T) {
 		s := newStore()
 		s.hold("n", 500*ms)
 		h := start(t, s, nil)
-		w := join(t, h, "n", 500*ms) // by its timer it asks in the middle of a read
+		w := join(t, h, "n", signal.For(500*ms)) // by its timer it asks in the middle of a read
 		after(t, w)
 		s.push(signalOf("n"), time.Second)
 		time.Sleep(5 * s.rtt)

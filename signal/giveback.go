@@ -17,7 +17,7 @@ type signalBack struct {
 }
 
 // giveBackLocked has a signal put back into the store.
-func (h *Hub) giveBackLocked(name string) {
+func (h *Hub) giveBackLocked(name Name) {
 	if h.over || h.cutOff {
 		return
 	}
@@ -44,7 +44,7 @@ func (h *Hub) give() {
 
 // giveAll tries to give signals back, all at once: signals are taken together, and those who wait for them
 // elsewhere are not to wait for each other. It returns false if one of them is to be tried again.
-func (h *Hub) giveAll(batch map[string]*signalBack) bool {
+func (h *Hub) giveAll(batch map[Name]*signalBack) bool {
 	var again atomic.Bool
 	var all sync.WaitGroup
 	for name, signal := range batch {
@@ -63,10 +63,10 @@ func (h *Hub) giveAll(batch map[string]*signalBack) bool {
 
 // nextBack returns some names whose signals are to be given back, as many as share a connection at most.
 // With none, the goroutine has ended.
-func (h *Hub) nextBack() map[string]*signalBack {
+func (h *Hub) nextBack() map[Name]*signalBack {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	batch := make(map[string]*signalBack)
+	batch := make(map[Name]*signalBack)
 	for name, signal := range h.back {
 		if batch[name] = signal; len(batch) == roomPerConn {
 			break
@@ -77,7 +77,7 @@ func (h *Hub) nextBack() map[string]*signalBack {
 }
 
 // given forgets the signal. Another one for the same name, read meanwhile, stays.
-func (h *Hub) given(name string, signal *signalBack) {
+func (h *Hub) given(name Name, signal *signalBack) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.back[name] == signal {

@@ -74,9 +74,9 @@ func start(t *testing.T, s *store, o *signal.Options) *signal.Hub {
 }
 
 // join joins a queue.
-func join(t *testing.T, h *signal.Hub, name string, left time.Duration) *signal.Waiter {
+func join(t *testing.T, h *signal.Hub, name string, left signal.Left) *signal.Waiter {
 	t.Helper()
-	w, err := h.Join(name, left)
+	w, err := h.Join(plain(name), left)
 	if err != nil {
 		t.Fatalf("Join(%q): %v", name, err)
 	}

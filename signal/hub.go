@@ -43,7 +43,7 @@ type Hub struct {
 	ended   chan struct{}   // closed when the hub is closed and its last goroutine has ended
 
 	mu      sync.Mutex // guards the fields below, and those of entries and waiters
-	entries map[string]*entry
+	entries map[Name]*entry
 	conns   []*conn
 	born    int                  // how many connections there ever were: the next one's number
 	surplus map[string]time.Time // since when a group has had a connection too many
@@ -53,8 +53,8 @@ type Hub struct {
 	running int  // the goroutines of connections, two each, and the one that gives back
 	over    bool // ended is closed
 
-	back   map[string]*signalBack // by name; a new one for every signal
-	giving bool                   // the goroutine that gives back runs
+	back   map[Name]*signalBack // by name; a new one for every signal
+	giving bool                 // the goroutine that gives back runs
 
 	degraded bool // the store refuses blocking reads
 }
@@ -69,8 +69,8 @@ func New(store Store, o *Options) *Hub {
 		cancel:  cancel,
 		stop:    ctx.Done(),
 		ended:   make(chan struct{}),
-		entries: make(map[string]*entry),
-		back:    make(map[string]*signalBack),
+		entries: make(map[Name]*entry),
+		back:    make(map[Name]*signalBack),
 		surplus: make(map[string]time.Time),
 	}
 }
@@ -159,7 +159,7 @@ func (h *Hub) call(c *conn) {
 
 // enterLocked makes the entry of a name and registers it on a connection, which is returned if it
 // is to be called back.
-func (h *Hub) enterLocked(name string, now time.Time) (*entry, *conn) {
+func (h *Hub) enterLocked(name Name, now time.Time) (*entry, *conn) {
 	e := &entry{name: name, heard: now}
 	e.timer = time.AfterFunc(time.Hour, func() { h.expired(e) })
 	e.timer.Stop()
@@ -175,7 +175,7 @@ func (h *Hub) dropLocked(e *entry) {
 }
 
 // deliver hands signals that were read to whom they concern.
-func (h *Hub) deliver(names ...string) {
+func (h *Hub) deliver(names ...Name) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, name := range names {

@@ -87,14 +87,14 @@ func (c *conn) look(l Look, inTurn bool) {
 
 // lookEach looks at each name alone, since a store answers for all names when one of them is bad,
 // and ends the waiting for those that fail. It returns how many did.
-func (c *conn) lookEach(names []string) (failed int) {
+func (c *conn) lookEach(names []Name) (failed int) {
 	h := c.hub
 	for _, name := range names {
 		asked := time.Now()
-		left, err := h.store.Look(h.ctx, c.number, Look{Names: []string{name}})
+		left, err := h.store.Look(h.ctx, c.number, Look{Names: []Name{name}})
 		switch {
 		case err == nil:
-			h.learn([]string{name}, left, asked)
+			h.learn([]Name{name}, left, asked)
 		case h.store.Judge(err) != Permanent:
 			return failed
 		case h.fail(name, err):
@@ -105,7 +105,7 @@ func (c *conn) lookEach(names []string) (failed int) {
 }
 
 // learn tells the entries of the names what a look saw.
-func (h *Hub) learn(names []string, left []time.Duration, asked time.Time) {
+func (h *Hub) learn(names []Name, left []Left, asked time.Time) {
 	now := time.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -163,7 +163,7 @@ func (h *Hub) startLocked(group string) *conn {
 		kick:   make(chan struct{}, 1),
 		fresh:  make(chan struct{}, 1),
 		done:   make(chan struct{}),
-		names:  make(map[string]*entry),
+		names:  make(map[Name]*entry),
 	}
 	h.born++
 	h.conns = append(h.conns, c)

@@ -208,7 +208,7 @@ func TestHandOver(t *testing.T) {
 }
 
 func lookedAt(looks []signal.Look) int {
-	seen := make(map[string]bool)
+	seen := make(map[signal.Name]bool)
 	for _, l := range looks {
 		for _, name := range l.Names {
 			seen[name] = true

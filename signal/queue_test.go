@@ -14,7 +14,7 @@ import (
 func TestHeadAsksAtOnceIfNothingIsKnown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := start(t, newStore(), nil)
-		for _, left := range []time.Duration{signal.Unknown, signal.Free, signal.Foreign} {
+		for _, left := range []signal.Left{signal.Unknown, signal.Free, signal.Foreign} {
 			w := join(t, h, "n", left)
 			between(t, "first ask", after(t, w), 0, 0)
 			w.Leave(false)
@@ -62,7 +62,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 					if w.Wait(t.Context()) != nil {
 						return
 					}
-					var left time.Duration
+					var left signal.Left
 					if got, left = s.ask("n", -1); !got {
 						w.Taken(left)
 					}
@@ -116,7 +116,7 @@ func TestSignalWhileAsking(t *testing.T) {
 		s := newStore()
 		s.hold("n", 300*time.Millisecond)
 		h := start(t, s, nil)
-		w := join(t, h, "n", 300*time.Millisecond)
+		w := join(t, h, "n", signal.For(300*time.Millisecond))
 		time.Sleep(200 * time.Millisecond)
 		s.hold("n", -1)
 		after(t, w)                        // by the timer, while the connection reads the signal
@@ -167,7 +167,7 @@ func TestLeaving(t *testing.T) {
 		{"after the answer", func(t *testing.T, s *store, w *signal.Waiter) {
 			s.push(signalOf("n"), time.Second)
 			after(t, w)
-			w.Taken(time.Minute)
+			w.Taken(signal.For(time.Minute))
 			w.Leave(false)
 		}, 0},
 		{"after an answer that told nothing", func(t *testing.T, s *store, w *signal.Waiter) {
@@ -180,7 +180,7 @@ func TestLeaving(t *testing.T) {
 			s.push(signalOf("n"), time.Second)
 			after(t, w)
 			s.push(signalOf("n"), time.Second)
-			w.Taken(time.Minute)
+			w.Taken(signal.For(time.Minute))
 			time.Sleep(3 * s.rtt) // for the signal to be read
 			w.Leave(false)
 		}, 1},
@@ -198,7 +198,7 @@ func TestLeaving(t *testing.T) {
 				if got := s.gaveBack(); len(got) != test.given {
 					t.Errorf("gave back %q, want %d", got, test.given)
 				}
-				if h.Queued("n") {
+				if h.Queued(plain("n")) {
 					t.Error("the name is still queued")
 				}
 			})
@@ -334,5 +334,33 @@ func TestWordForThoseBehind(t *testing.T) {
 		}
 		behind.Leave(false)
 		head.Leave(false)
+	})
+}
+
+// Names of two kinds are two names, also if they are called the same.
+func TestKindsAreNotMixed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newStore()
+		s.hold("n", -1)
+		s.hold("pool/n", -1)
+		h := start(t, s, nil)
+		w := join(t, h, "n", signal.Forever)
+		other, err := h.Join(signal.Name{Kind: "pool", Name: "n"}, signal.Forever)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		told, alsoTold := wait(ctx, w), wait(t.Context(), other)
+		time.Sleep(5 * time.Second)
+		s.push(signalOf("pool/n"), time.Second)
+		time.Sleep(100 * ms)
+		silent(t, told)
+		if err := <-alsoTold; err != nil {
+			t.Fatal(err)
+		}
+		other.Leave(true)
+		cancel()
+		<-told
+		w.Leave(false)
 	})
 }

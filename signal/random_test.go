@@ -108,12 +108,12 @@ func (w *world) local(r *rand.Rand, s *store, h *signal.Hub, end time.Time) {
 
 func (w *world) lock(ctx context.Context, s *store, h *signal.Hub, name string) (got bool) {
 	left := signal.Unknown
-	if !h.Queued(name) {
+	if !h.Queued(plain(name)) {
 		if got, left = s.ask(name, -1); got {
 			return true
 		}
 	}
-	place, err := h.Join(name, left)
+	place, err := h.Join(plain(name), left)
 	if err != nil {
 		return false
 	}

@@ -96,7 +96,7 @@ func (c *conn) probe() (failed int, err error) {
 }
 
 // fail ends all waiting for the name with an error. It returns false if nobody waits for it.
-func (h *Hub) fail(name string, err error) bool {
+func (h *Hub) fail(name Name, err error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	e := h.entries[name]
@@ -107,7 +107,7 @@ func (h *Hub) fail(name string, err error) bool {
 }
 
 // all returns the names of the connection.
-func (c *conn) all() []string {
+func (c *conn) all() []Name {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
 	return slices.Collect(maps.Keys(c.names))
@@ -134,13 +134,13 @@ func (c *conn) drop() {
 // doubt takes in that a signal for the name may have been read and lost. Who waits for it in this
 // hub will hear of it by a look; but if nobody does, or all leave before they have asked, it is
 // given back.
-func (h *Hub) doubt(name string) {
+func (h *Hub) doubt(name Name) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.doubtLocked(name)
 }
 
-func (h *Hub) doubtLocked(name string) {
+func (h *Hub) doubtLocked(name Name) {
 	if e := h.entries[name]; e != nil {
 		e.token = true
 	} else {

@@ -29,7 +29,7 @@ func TestOneBadName(t *testing.T) {
 				if err := w.Wait(t.Context()); !errors.Is(err, errPermanent) {
 					t.Errorf("Wait: %v, want the error of the name", err)
 				}
-				w.Taken(time.Second) // changes nothing
+				w.Taken(signal.For(time.Second)) // changes nothing
 				w.Leave(false)
 			}
 			most := 40 * ms
@@ -37,7 +37,7 @@ func TestOneBadName(t *testing.T) {
 				most += time.Second // until the next one
 			}
 			between(t, "until the error", time.Since(begin), 0, most)
-			if h.Queued("bad") {
+			if h.Queued(plain("bad")) {
 				t.Error("the bad name is queued still")
 			}
 			told := wait(t.Context(), good[0])
@@ -181,7 +181,7 @@ func TestNoBlockingReads(t *testing.T) {
 		}
 		s.release("n0")
 		between(t, "the ask", after(t, w), 0, time.Second)
-		w.Taken(30 * ms)
+		w.Taken(signal.For(30 * ms))
 		s.hold("n0", 30*ms)
 		between(t, "the ask by the timer", after(t, w), 31*ms, 31*ms)
 		fresh := join(t, h, "fresh", signal.Forever) // free: the look at the new name finds that

@@ -21,7 +21,7 @@ func TestRegister(t *testing.T) {
 		time.Sleep(time.Second)
 		check(t, s, map[string]int{"a": 2, "c": 1})
 		for _, look := range s.lastLooks() {
-			if look.Waiters != nil && slices.Contains(look.Names, "short") {
+			if look.Waiters != nil && slices.Contains(look.Names, plain("short")) {
 				t.Error("a name of 10 ms was registered")
 			}
 		}

@@ -191,7 +191,7 @@ func TestHalfOpenConnection(t *testing.T) {
 			time.Sleep(time.Second + time.Duration(offset)*50*ms)
 			s.release("n")
 			between(t, "the ask", after(t, w), 0, time.Second)
-			w.Taken(30 * ms)
+			w.Taken(signal.For(30 * ms))
 			between(t, "the ask by the timer", after(t, w), 31*ms, 31*ms)
 			w.Leave(true)
 			s.breakAll()
@@ -290,7 +290,7 @@ func TestReadThatOutlivesItsWaiter(t *testing.T) {
 		h := start(t, s, nil)
 		stays := joinAll(t, s, h, []string{"stays"})[0]
 		s.hold("n", 500*ms)
-		w := join(t, h, "n", 500*ms)
+		w := join(t, h, "n", signal.For(500*ms))
 		between(t, "the ask", after(t, w), 501*ms, 501*ms)
 		w.Leave(true)
 		time.Sleep(20 * time.Second)
@@ -317,7 +317,7 @@ func (d tornDialer) Dial() (signal.Conn, error) {
 	return tornConn{c}, err
 }
 
-func (c tornConn) Block(names []string, d time.Duration) ([]string, error) {
+func (c tornConn) Block(names []signal.Name, d time.Duration) ([]signal.Name, error) {
 	signalled, err := c.Conn.Block(names, d)
 	if len(signalled) > 1 {
 		return signalled[:1], errBroken

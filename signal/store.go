@@ -5,13 +5,11 @@ import (
 	"time"
 )
 
-// What is known of how long a name is still held; any other value is the time left.
-const (
-	Free    time.Duration = -2 // nobody holds it
-	Forever time.Duration = -1 // held without expiry
-	Foreign time.Duration = -3 // something else is in its place: only an ask can tell what
-	Unknown time.Duration = -4 // it was not asked
-)
+// A Name is what is waited for. The hub only compares names.
+type Name struct {
+	Kind string // what kind of thing it is: "" for the plain one
+	Name string
+}
 
 // A Store is what a [Hub] waits in. Its methods are called from several goroutines.
 type Store interface {
@@ -23,12 +21,12 @@ type Store interface {
 	// Look returns for each name of wait connection k how long it is still held. It does not use
 	// that connection, which may be blocked. It blocks until ctx ends, at most for the operation
 	// limit.
-	Look(ctx context.Context, k int, l Look) ([]time.Duration, error)
+	Look(ctx context.Context, k int, l Look) ([]Left, error)
 	// GiveBack puts a signal back that was read and not used. It blocks at most for the operation
 	// limit.
-	GiveBack(name string) error
+	GiveBack(name Name) error
 	// Group returns which names may share a connection: those of one group.
-	Group(name string) string
+	Group(name Name) string
 	// Judge says what an error of these methods, or of a connection's, means.
 	Judge(err error) Verdict
 }
@@ -58,16 +56,16 @@ type Conn interface {
 	// signals it read: all that were there when the first one came. It returns none if the time is
 	// up or the connection was woken. Names count also when an error comes with them. Block has a
 	// limit of its own a little beyond d.
-	Block(names []string, d time.Duration) (signalled []string, err error)
+	Block(names []Name, d time.Duration) (signalled []Name, err error)
 	// Probe does what Block does for this name alone, without waiting, and reports whether it read
 	// a signal.
-	Probe(name string) (signalled bool, err error)
+	Probe(name Name) (signalled bool, err error)
 	Close()
 }
 
 // A Look is one look at the names of a wait connection.
 type Look struct {
-	Names []string
+	Names []Name
 	// Waiters says how many wait for each of Names. With it the look writes the connection's
 	// register of who waits anew. Nil: the register is left alone.
 	Waiters []int

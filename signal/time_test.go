@@ -13,13 +13,13 @@ func TestTimerAtTheEndOfTheLease(t *testing.T) {
 	tests := []struct {
 		name string
 		held time.Duration // as Redis has it
-		told time.Duration // as the waiter was told when it joined
+		told signal.Left   // as the waiter was told when it joined
 	}{
-		{"as told", 350 * ms, 350 * ms},
-		{"longer than told", 850 * ms, 100 * ms},
-		{"shorter than told", 350 * ms, time.Hour},
+		{"as told", 350 * ms, signal.For(350 * ms)},
+		{"longer than told", 850 * ms, signal.For(100 * ms)},
+		{"shorter than told", 350 * ms, signal.For(time.Hour)},
 		{"not for ever", 350 * ms, signal.Forever},
-		{"over many looks", time.Minute, time.Minute},
+		{"over many looks", time.Minute, signal.For(time.Minute)},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -47,9 +47,9 @@ func TestTimerIsExact(t *testing.T) {
 		h := start(t, s, nil)
 		w := join(t, h, "n", signal.Unknown)
 		after(t, w)
-		w.Taken(123 * ms)
+		w.Taken(signal.For(123 * ms))
 		between(t, "the ask", after(t, w), 124*ms, 124*ms)
-		w.Taken(0)
+		w.Taken(signal.For(0))
 		between(t, "the ask after a PTTL of 0", after(t, w), ms, ms)
 		w.Leave(true)
 	})
@@ -62,7 +62,7 @@ func TestTakenForEver(t *testing.T) {
 		h := start(t, s, nil)
 		w := join(t, h, "n", signal.Unknown)
 		after(t, w)
-		w.Taken(400 * ms)
+		w.Taken(signal.For(400 * ms))
 		s.hold("n", -1) // made permanent
 		told := wait(t.Context(), w)
 		time.Sleep(10 * time.Minute)
@@ -81,10 +81,10 @@ func TestOlderLookDoesNotOverrideTheAnswer(t *testing.T) {
 			s.rtt = 200 * ms
 			s.hold("n", held)
 			h := start(t, s, nil)
-			w := join(t, h, "n", 300*ms) // connected at 200 ms, the look is back at 400 ms
+			w := join(t, h, "n", signal.For(300*ms)) // connected at 200 ms, the look is back at 400 ms
 			after(t, w)
 			time.Sleep(49 * ms)
-			w.Taken(100 * ms)
+			w.Taken(signal.For(100 * ms))
 			between(t, "the ask", after(t, w), 101*ms, 101*ms)
 			w.Leave(true)
 		})
@@ -97,10 +97,10 @@ func TestOlderLookBringsTheExpiryNearer(t *testing.T) {
 		s.rtt = 200 * ms
 		s.hold("n", 500*ms)
 		h := start(t, s, nil)
-		w := join(t, h, "n", 300*ms) // as above
+		w := join(t, h, "n", signal.For(300*ms)) // as above
 		after(t, w)
 		time.Sleep(49 * ms)
-		w.Taken(time.Hour)
+		w.Taken(signal.For(time.Hour))
 		between(t, "the ask", after(t, w), 150*ms, 260*ms)
 		w.Leave(true)
 	})

@@ -22,7 +22,7 @@ type Waiter struct {
 
 // An entry is a name that is waited for. Its fields are guarded by hub.mu.
 type entry struct {
-	name  string
+	name  Name
 	conn  *conn     // on which the name is registered
 	queue list.List // of *Waiter; the front is the head
 
@@ -52,7 +52,7 @@ const maxTrouble = 4
 // Join takes a place in the queue for the name; it does not block. left is how long the name is
 // still held, if the caller has just asked, else [Unknown]: then the first in the queue is told to
 // ask at once. The error is [ErrClosed].
-func (h *Hub) Join(name string, left time.Duration) (*Waiter, error) {
+func (h *Hub) Join(name Name, left Left) (*Waiter, error) {
 	now := time.Now()
 	h.mu.Lock()
 	if h.stopped {
@@ -77,7 +77,7 @@ func (h *Hub) Join(name string, left time.Duration) (*Waiter, error) {
 }
 
 // Queued reports whether anybody waits for the name in this hub.
-func (h *Hub) Queued(name string) bool {
+func (h *Hub) Queued(name Name) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.entries[name] != nil
@@ -138,17 +138,17 @@ func (w *Waiter) begin() (ask bool, err error) {
 
 // Taken tells the hub what the head's ask was answered: somebody holds the name, for so long. The
 // signal that led to the ask, if one did, has served then: whoever holds the name will send another.
-func (w *Waiter) Taken(left time.Duration) {
+func (w *Waiter) Taken(left Left) {
 	w.hub.call(w.taken(left))
 }
 
 // taken returns the connection if it is to be called back.
-func (w *Waiter) taken(left time.Duration) *conn {
+func (w *Waiter) taken(left Left) *conn {
 	now := time.Now()
 	e := w.entry
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	if left >= 0 || left == Forever {
+	if left.held() {
 		w.carries = false
 	}
 	if w.err != nil {
@@ -247,15 +247,16 @@ func (e *entry) askLocked() {
 // learnLocked takes in how long the name is still held. It was asked at asked and is now. What was
 // asked before a head heard its answer is older news than the answer, and may only bring the
 // expiry nearer.
-func (e *entry) learnLocked(left time.Duration, asked, now time.Time) {
+func (e *entry) learnLocked(left Left, asked, now time.Time) {
+	d, timed := left.Time()
 	switch {
 	case left == Free, left == Foreign:
 		e.askLocked()
 	case left == Forever && !asked.Before(e.heard):
 		e.expires = time.Time{}
 		e.timer.Stop()
-	case left >= 0:
-		expires := now.Add(left + time.Millisecond) // a key is gone when its last millisecond is over
+	case timed:
+		expires := now.Add(d + time.Millisecond) // a key is gone when its last millisecond is over
 		if asked.Before(e.heard) && !e.expires.IsZero() && expires.After(e.expires) {
 			return
 		}
