@@ -36,7 +36,7 @@ fuzz: setup ## Run each fuzz target for FUZZTIME (10s)
 	@tools/fuzz $(FUZZTIME)
 
 examples: ## Run every program under examples
-	@go run ./internal/testing/anyredis/with sh -ec 'for d in examples/*/; do echo "== $$d"; go run ./$$d </dev/null; done'
+	@go run ./internal/anyredis/with sh -ec 'for d in examples/*/; do echo "== $$d"; go run ./$$d </dev/null; done'
 
 demo: ## Show locks at work
 	@go run ./cmd/holdfast demo

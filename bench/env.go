@@ -1,61 +1,57 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/holdfast-go/holdfast/internal/redisproc"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
 // An env is a Redis of our own.
 type env struct {
-	rounds int
-	dir    string
-	server *exec.Cmd
-	tcp    string // host:port
-	unix   string // path
+	rounds  int
+	program string
+	server  *redisproc.Process
+	tcp     string // host:port
+	unix    string // path
 }
 
-func start(server string, rounds int) (*env, error) {
-	dir, err := os.MkdirTemp("", "bench")
+// answerIn bounds the start of the server.
+const answerIn = 5 * time.Second
+
+func start(program string, rounds int) (*env, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerIn)
+	defer cancel()
+	port, err := redisproc.FreePort()
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // asks for a free port
+	p, err := redisproc.Run(ctx, redisproc.Config{
+		Program: program, Network: "unix",
+		Lines: append(redisproc.InMemory(), "bind 127.0.0.1", fmt.Sprintf("port %d", port)),
+	}, ping)
 	if err != nil {
-		return nil, err
-	}
-	tcp := listener.Addr().String()
-	_ = listener.Close()
-	_, port, _ := net.SplitHostPort(tcp)
-	e := &env{rounds: rounds, dir: dir, tcp: tcp, unix: filepath.Join(dir, "s")}
-	e.server = exec.Command(server, "--port", port, "--bind", "127.0.0.1", "--unixsocket", e.unix,
-		"--save", "", "--appendonly", "no", "--dir", dir)
-	if err := e.server.Start(); err != nil {
 		return nil, fmt.Errorf("starting Redis (apt-get install redis-server?): %w", err)
 	}
-	for range 200 {
-		if conn, err := redis.Dial("tcp", tcp); err == nil {
-			return e, conn.Close()
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	e.stop()
-	return nil, errors.New("the Redis that was started does not answer")
+	tcp := fmt.Sprintf("127.0.0.1:%d", port)
+	return &env{rounds: rounds, program: program, server: p, tcp: tcp, unix: p.Addr}, nil
 }
 
-func (e *env) stop() {
-	_ = e.server.Process.Kill()
-	_ = e.server.Wait()
-	_ = os.RemoveAll(e.dir)
+func ping(_ context.Context, p *redisproc.Process) error {
+	c, err := redis.Dial(p.Network, p.Addr, redis.DialReadTimeout(answerIn))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.Do("PING")
+	return err
 }
+
+func (e *env) stop() { _ = e.server.Remove() }
 
 // pool is what the hand-written peers use.
 func (e *env) pool(network string) *redis.Pool {

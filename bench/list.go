@@ -21,7 +21,7 @@ const (
 // listAmong measures what List makes other clients wait for, in a database that is full of keys that
 // are not ours: how long a PING takes beside it, on a connection of its own, and beside nothing.
 func listAmong(e *env) error {
-	own, err := start(e.server.Path, e.rounds)
+	own, err := start(e.program, e.rounds)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/testing/anyredis"
-	"github.com/holdfast-go/holdfast/internal/testing/child"
+	"github.com/holdfast-go/holdfast/internal/anyredis"
+	"github.com/holdfast-go/holdfast/internal/child"
 )
 
 // grace is how long workers may take to end by themselves.

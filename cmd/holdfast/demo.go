@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/testing/anyredis"
+	"github.com/holdfast-go/holdfast/internal/anyredis"
 	"github.com/holdfast-go/holdfast/lock"
 )
 

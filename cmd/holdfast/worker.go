@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/testing/anyredis"
+	"github.com/holdfast-go/holdfast/internal/anyredis"
 	"github.com/holdfast-go/holdfast/lock"
 )
 

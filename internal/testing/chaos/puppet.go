@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/testing/child"
+	"github.com/holdfast-go/holdfast/internal/child"
 )
 
 // A puppet is a seat for processes, one after the other, which are killed and stopped.

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/redisproc"
 )
 
 // namespacePort is where the server of a namespace listens, on the namespace's own loopback.
@@ -55,11 +57,9 @@ func StartNamespace(t testing.TB, conf ...string) *Namespace {
 	}
 	conf = append([]string{"bind 127.0.0.1", "port " + namespacePort}, conf...)
 	n.Server = started(t, func() (*Server, error) {
-		s, err := newProcess(bin, false, conf)
-		if err == nil {
-			s.host.(*process).inside = inside
-		}
-		return s, err
+		return prepared(redisproc.Config{
+			Program: bin, Network: "unix", Lines: append(redisproc.InMemory(), conf...), Within: inside.run,
+		}, secret(conf))
 	})
 	return n
 }

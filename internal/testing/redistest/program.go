@@ -12,5 +12,5 @@ func StartProgram(t testing.TB, program string, conf ...string) *Server {
 	if err != nil {
 		t.Fatalf("redistest: %v", err)
 	}
-	return started(t, func() (*Server, error) { return newProcess(bin, false, conf) })
+	return started(t, func() (*Server, error) { return newProcess(bin, "unix", conf) })
 }

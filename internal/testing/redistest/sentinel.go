@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/redisproc"
 )
 
 // Sentinels are processes that watch a master and put a replica in its place when it is gone. Each
@@ -47,7 +47,9 @@ func StartSentinels(t testing.TB, n int, master *Server, replicas ...*Server) *S
 		fmt.Sprintf("sentinel failover-timeout %s 2000", s.name),
 	}
 	for range n {
-		s.servers = append(s.servers, started(t, func() (*Server, error) { return newSentinel(bin, lines) }))
+		s.servers = append(s.servers, started(t, func() (*Server, error) {
+			return prepared(redisproc.Config{Program: bin, Network: "tcp", Lines: lines}, "")
+		}))
 	}
 	for _, one := range s.servers {
 		Until(t, "the Sentinels know each other and the replicas", func() bool {
@@ -57,28 +59,6 @@ func StartSentinels(t testing.TB, n int, master *Server, replicas ...*Server) *S
 		})
 	}
 	return s
-}
-
-// newSentinel prepares one Sentinel; it is not started yet.
-func newSentinel(bin string, conf []string) (*Server, error) {
-	dir, err := tempDir()
-	if err != nil {
-		return nil, err
-	}
-	port, err := freePort()
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	lines := []string{
-		"daemonize no", `logfile ""`, "dir " + dir, "bind 127.0.0.1", fmt.Sprintf("port %d", port),
-	}
-	text := strings.Join(append(lines, conf...), "\n") + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "redis.conf"), []byte(text), 0o600); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	return &Server{
-		network: "tcp", addr: fmt.Sprintf("127.0.0.1:%d", port), host: &process{bin: bin, dir: dir},
-	}, nil
 }
 
 // Master asks the Sentinels, as clients do, where the master is.

@@ -1,16 +1,18 @@
 package redistest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/redisproc"
 )
 
 // ioLimit bounds each dial, read and write of this package's own connections, so that a test on a
@@ -33,22 +35,22 @@ type Server struct {
 // "requirepass x"; it comes after, and so overrides, the default of no persistence.
 func Start(t testing.TB, conf ...string) *Server {
 	t.Helper()
-	return startProcess(t, false, conf)
+	return startProcess(t, "unix", conf)
 }
 
 // StartTCP is Start on a free port of 127.0.0.1.
 func StartTCP(t testing.TB, conf ...string) *Server {
 	t.Helper()
-	return startProcess(t, true, conf)
+	return startProcess(t, "tcp", conf)
 }
 
-func startProcess(t testing.TB, tcp bool, conf []string) *Server {
+func startProcess(t testing.TB, network string, conf []string) *Server {
 	t.Helper()
 	bin, err := Program()
 	if err != nil {
 		Skip(t, noServer{err}.Error())
 	}
-	return started(t, func() (*Server, error) { return newProcess(bin, tcp, conf) })
+	return started(t, func() (*Server, error) { return newProcess(bin, network, conf) })
 }
 
 // At returns the server at a URL, which is not ours: a fake one, or one behind a proxy.
@@ -107,28 +109,21 @@ func (s *Server) start() error {
 // ready returns when the server answers and has loaded its data. Any other reply than LOADING is an
 // answer, an error too: a server may be configured to refuse.
 func (s *Server) ready() error {
-	var last error
-	ok := poll(2*ioLimit, func() bool {
-		last = s.ping()
-		var refused redis.Error
-		if errors.As(last, &refused) && !strings.HasPrefix(string(refused), "LOADING") {
-			last = nil
-		}
-		return last == nil || s.host != nil && s.host.Exited()
-	})
-	if !ok || last != nil {
-		return fmt.Errorf("not ready: %w", last)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*ioLimit)
+	defer cancel()
+	err := redisproc.Await(ctx, s.ping, func() bool { return s.host != nil && s.host.Exited() })
+	if err != nil {
+		return fmt.Errorf("not ready: %w", err)
 	}
 	return nil
 }
 
-func (s *Server) ping() error {
-	c, err := s.dial()
-	if err != nil {
-		return err
+func (s *Server) ping(context.Context) error {
+	_, err := s.do("PING")
+	var refused redis.Error
+	if errors.As(err, &refused) && !strings.HasPrefix(string(refused), "LOADING") {
+		return nil
 	}
-	defer c.Close()
-	_, err = c.Do("PING")
 	return err
 }
 
@@ -300,13 +295,4 @@ func secret(conf []string) string {
 		}
 	}
 	return password
-}
-
-// tempDir makes a directory with a path short enough for a unix socket (104 bytes on some systems).
-func tempDir() (string, error) {
-	parent := os.TempDir()
-	if len(parent) > 70 {
-		parent = "/tmp"
-	}
-	return os.MkdirTemp(parent, "holdfast-")
 }

@@ -57,7 +57,7 @@ func open() (s *Server, skip string, err error) {
 		}
 		return s, "", nil
 	}
-	s, err = newServer(false)
+	s, err = newServer("unix")
 	var none noServer
 	if errors.As(err, &none) {
 		return nil, none.Error(), nil
@@ -74,12 +74,12 @@ func (e noServer) Error() string {
 }
 
 // newServer starts a private server.
-func newServer(tcp bool) (*Server, error) {
+func newServer(network string) (*Server, error) {
 	bin, err := Program()
 	if err != nil {
 		return nil, noServer{err}
 	}
-	return launch(func() (*Server, error) { return newProcess(bin, tcp, nil) })
+	return launch(func() (*Server, error) { return newProcess(bin, network, nil) })
 }
 
 // Serve gives a program, or an example, what [Shared] gives tests: the server at
@@ -89,7 +89,7 @@ func Serve() (url string, stop func() error, err error) {
 	if url := os.Getenv(urlVariable); url != "" {
 		return url, func() error { return nil }, nil
 	}
-	s, err := newServer(true)
+	s, err := newServer("tcp")
 	switch none := (noServer{}); {
 	case errors.As(err, &none):
 		m := inmemory.Miniredis()

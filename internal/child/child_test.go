@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/internal/testing/child"
+	"github.com/holdfast-go/holdfast/internal/child"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 )
 

@@ -21,12 +21,19 @@ type Process struct {
 
 // Start starts a command, which must be used for nothing else then. Whoever calls it must see to
 // it that the child ends: see [Process.Kill].
-func Start(cmd *exec.Cmd) (*Process, error) {
+func Start(cmd *exec.Cmd) (*Process, error) { return StartWithin(nil, cmd) }
+
+// StartWithin is [Start] inside a call of within. That can prepare the thread on which it calls
+// live, and returns what live returns, or why it did not call it. Nil calls it at once.
+func StartWithin(within func(live func() error) error, cmd *exec.Cmd) (*Process, error) {
+	if within == nil {
+		within = func(live func() error) error { return live() }
+	}
 	cmd.SysProcAttr = attributes()
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
 	// Owned by p; ends with the child; done is closed then.
-	go p.run(started)
+	go p.run(within, started)
 	if err := <-started; err != nil {
 		return nil, err
 	}
@@ -35,14 +42,20 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 
 // run starts the command and waits for its end. It keeps its thread for all that time: Linux sends
 // the child's death signal when the *thread* that started it ends, not the process.
-func (p *Process) run(started chan<- error) {
+func (p *Process) run(within func(live func() error) error, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(p.done)
-	err := p.cmd.Start()
-	started <- err
-	if err == nil {
-		p.err = p.cmd.Wait()
+	err := within(func() error {
+		err := p.cmd.Start()
+		if err == nil {
+			started <- nil
+			p.err = p.cmd.Wait()
+		}
+		return err
+	})
+	if err != nil {
+		started <- err // it did not start
 	}
 }
 

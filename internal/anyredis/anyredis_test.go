@@ -13,7 +13,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/holdfast-go/holdfast/internal/testing/anyredis"
+	"github.com/holdfast-go/holdfast/internal/anyredis"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 )
 

@@ -1,7 +1,7 @@
 // With runs a command with REDIS_URL set to a Redis that package anyredis found or started, and ends
 // as the command ends. The examples run so on any machine:
 //
-//	go run ./internal/testing/anyredis/with go run ./examples/job
+//	go run ./internal/anyredis/with go run ./examples/job
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/holdfast-go/holdfast/internal/testing/anyredis"
+	"github.com/holdfast-go/holdfast/internal/anyredis"
 )
 
 func main() {
