@@ -44,7 +44,7 @@ func (a *attempt) ask(ctx context.Context) (*Lease, *HeldError, error) {
 	}
 	fence, held, before, err := m.client.store.acquire(ctx, acquisition{
 		name: m.name, id: id, ttl: m.settings.ttl, atLeast: m.settings.atLeast, noFence: m.settings.noFence,
-		given: a.given() != "", from: a.from, force: a.force,
+		must: a.from, chosen: a.given() != "",
 	})
 	switch {
 	case err != nil:

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gomodule/redigo/redis"
+
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
@@ -170,7 +172,11 @@ func TestBlockAgainUnknown(t *testing.T) {
 			c := faultMet(t, p.URL(), nil)
 			block(t, c, time.Minute)
 			ctx, cancel := context.WithCancel(context.Background())
-			held := p.Catch(fate, scripts.Acquire.SHA1, "adopt")
+			was, err := redis.String(s.Do(t, "GET", "lock:job"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			held := p.Catch(fate, scripts.Acquire.SHA1, was) // the id that must be there
 			got := make(chan error, 1)
 			go func() { got <- c.Block(ctx, "job", time.Hour) }()
 			await(t, "the change", held.Done())

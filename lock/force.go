@@ -91,23 +91,23 @@ func (c *Client) Block(ctx context.Context, name string, d time.Duration) error 
 		case err == nil && held == nil:
 			c.janitor.forgetBlocks(name)
 			c.janitor.blockEnds(ref)
-			if repeated && a.from == "" {
+			if repeated && a.must == "" {
 				limit, cancel := context.WithDeadline(ctx, began.Add(2*operationLimit))
 				defer cancel()
 				c.renameBlock(limit, a)
 			}
 			return nil
-		case errors.Is(err, ErrUnknown) && a.from != "":
+		case errors.Is(err, ErrUnknown) && a.must != "":
 			c.janitor.blockEnds(ref) // or at the end that it had before, which is not forgotten
 			return err
 		case errors.Is(err, errNobody) && time.Since(began) < operationLimit:
-			a.from = "" // it has ended meanwhile
+			a.must = "" // it has ended meanwhile
 		case err != nil:
 			return err
 		case !c.janitor.blocks(name, held.owner) || time.Since(began) > operationLimit:
 			return c.Mutex(name).heldError(held)
 		default:
-			a.from = held.owner
+			a.must = held.owner
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (c *Client) renameBlock(ctx context.Context, a acquisition) {
 		return
 	}
 	was := a.id
-	a.from, a.id = was, id+keptSuffix
+	a.must, a.id = was, id+keptSuffix
 	_, held, _, err := c.store.acquire(ctx, a)
 	if err == nil && held == nil || sent(err) {
 		c.janitor.blockEnds(lockRef{name: a.name, id: id, keep: time.Now().Add(a.ttl)})
@@ -144,7 +144,7 @@ func (c *Client) blockOnce(ctx context.Context, a acquisition) (held *taken, dou
 	if !doubt || err == nil && held == nil {
 		return held, doubt, err
 	}
-	if a.from == "" {
+	if a.must == "" {
 		now := time.Now()
 		c.janitor.release(lockRef{name: a.name, id: a.id}, now, now.Add(a.ttl+operationLimit), now)
 	}

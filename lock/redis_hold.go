@@ -26,9 +26,8 @@ type acquisition struct {
 	ttl      time.Duration
 	atLeast  time.Duration // for how long nobody else is to get the lock
 	noFence  bool
-	given    bool   // the id was chosen by the user: finding it there is no success
-	from     string // the id to take the lock over from; "" to take it if it is free
-	force    bool   // finding an id there that is not from is no success, even if it is the given one
+	must     string // the id that the lock is taken over from; "": the lock must be free
+	chosen   bool   // the user chose id: to find it where something else must be is no success
 }
 
 // fenceTTL returns for how many milliseconds the fencing token is kept: it must outlive the lease, and
@@ -40,13 +39,9 @@ func (s *store) acquireArgs(a acquisition) scriptArgs {
 	if !a.noFence {
 		set.keys = append(set.keys, s.fence(a.name))
 	}
-	switch {
-	case a.from != "" && a.force && a.given:
-		set.args = append(set.args, "seize", a.from)
-	case a.from != "":
-		set.args = append(set.args, "adopt", a.from)
-	case a.given:
-		set.args = append(set.args, "given")
+	set.args = append(set.args, a.must)
+	if a.chosen {
+		set.args = append(set.args, "chosen")
 	}
 	return set
 }
@@ -54,14 +49,14 @@ func (s *store) acquireArgs(a acquisition) scriptArgs {
 // errNobody says that nobody holds the lock that was to be taken over.
 var errNobody = errors.New("nobody holds it")
 
-// acquire tries to put an id there. With the lock it returns the fencing token, 0 for none; without,
-// who holds it.
+// acquire puts an id there if the lock holds what must be there. With the lock it returns the fencing
+// token, 0 for none. Without it, who holds the lock.
 func (s *store) acquire(ctx context.Context, a acquisition) (
 	fence int64, held *taken, before time.Time, err error,
 ) {
 	set := s.acquireArgs(a)
 	eval := s.eval
-	if a.given {
+	if a.chosen {
 		eval = s.evalOnce
 	}
 	reply, before, err := eval(ctx, limitFromNow(), &scripts.Acquire, set.keys, set.args...)
@@ -77,7 +72,7 @@ func (s *store) acquire(ctx context.Context, a acquisition) (
 	}
 	held, err = parseTaken(reply)
 	if err == nil && held == nil {
-		if err = errReply; a.from != "" {
+		if err = errReply; a.must != "" {
 			err = errNobody
 		}
 	}

@@ -57,8 +57,8 @@ func fitsAcquire(args []any, reply any) bool {
 	if !many {
 		return isToken(reply)
 	}
-	how := argOf(args, 3)
-	return isTaken(parts) || len(parts) == 0 && (how == "adopt" || how == "seize")
+	must, _ := argOf(args, 3).(string)
+	return isTaken(parts) || len(parts) == 0 && must != ""
 }
 
 func fitsAcquireAny(args []any, reply any) bool {

@@ -75,7 +75,7 @@ var classics = []mutant{
 	},
 	{
 		"m12", "a given id that is there is success", "internal/scripts/acquire.lua",
-		"elseif owner and (owner ~= ARGV[1] or mode == 'given' or mode == 'seize') then", "elseif owner and owner ~= ARGV[1] then",
+		"owner ~= must and ARGV[5] ~= 'chosen'", "owner ~= must",
 		"Given", "lock", nil,
 	},
 	{

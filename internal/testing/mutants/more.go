@@ -29,7 +29,7 @@ var others = []mutant{
 	},
 	{
 		"acquired twice", "acquire without looking who holds", "internal/scripts/acquire.lua",
-		"local owner = call('GET', KEYS[1])", "local owner = false",
+		"local owner, pttl = call('GET', KEYS[1]), nil", "local owner, pttl = false, nil",
 		"Acquire", "internal/scripts", nil,
 	},
 	{
@@ -154,7 +154,7 @@ var others = []mutant{
 	},
 	{
 		"late seize", "a Seize takes the lock from whoever holds it by then", "internal/scripts/acquire.lua",
-		"if over and owner == ARGV[5] then", "if over then",
+		"if owner ~= must and not again then", "if owner ~= must and not again and not must then",
 		"SeizeExecutedLate", "lock", nil,
 	},
 	{
@@ -270,7 +270,7 @@ var others = []mutant{
 	},
 	{
 		"block again", "what a repeated Block may take late is left, after a Reset", "lock/force.go",
-		"			if repeated && a.from == \"\" {\n", "			if repeated && false {\n",
+		"			if repeated && a.must == \"\" {\n", "			if repeated && false {\n",
 		"BlockExecutedLateAfter", "lock", nil,
 	},
 	{
