@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/owner"
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/renewal"
 )
@@ -102,7 +103,7 @@ func (a *attempt) given() string {
 // nextID returns the id of the next acquire: the one in doubt, the given one, or a fresh one.
 func (a *attempt) nextID() (string, error) {
 	if id := cmp.Or(a.id, a.given()); id != "" {
-		oldestID.uses(id)
+		owner.Uses(id)
 		return id, nil
 	}
 	return newID(a.mutex.settings.label)

@@ -34,7 +34,8 @@ func TestDependencies(t *testing.T) {
 		"signal":  {module + "signal"},
 		"lock": {
 			module + "lock", module + "renewal", module + "signal",
-			module + "internal/bridge", module + "internal/redisconn", module + "internal/scripts",
+			module + "internal/bridge", module + "internal/owner", module + "internal/redisconn",
+			module + "internal/scripts",
 			"github.com/gomodule/redigo/redis", "github.com/oklog/ulid/v2",
 		},
 	} {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/owner"
 )
 
 // Seize takes the lock whoever holds it. The one who did is told at its next renewal, as with
@@ -83,7 +85,7 @@ func (c *Client) Block(ctx context.Context, name string, d time.Duration) error 
 	if err != nil {
 		return err
 	}
-	a := acquisition{name: name, id: id + keptSuffix, ttl: d, noFence: true}
+	a := acquisition{name: name, id: id + owner.KeptSuffix, ttl: d, noFence: true}
 	for began := time.Now(); ; {
 		held, repeated, err := c.blockOnce(ctx, a)
 		ref := lockRef{name: name, id: id, keep: time.Now().Add(d)}
@@ -121,7 +123,7 @@ func (c *Client) renameBlock(ctx context.Context, a acquisition) {
 		return
 	}
 	was := a.id
-	a.must, a.id = was, id+keptSuffix
+	a.must, a.id = was, id+owner.KeptSuffix
 	_, held, _, err := c.store.acquire(ctx, a)
 	if err == nil && held == nil || sent(err) {
 		c.janitor.blockEnds(lockRef{name: a.name, id: id, keep: time.Now().Add(a.ttl)})

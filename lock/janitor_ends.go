@@ -3,6 +3,8 @@ package lock
 import (
 	"slices"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/owner"
 )
 
 // repair gives a signal when the minimum of a lock is over that was released with one. late is how long
@@ -69,7 +71,7 @@ func (j *janitor) blocks(name, value string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.ContainsFunc(j.tasks, func(t task) bool {
-		return t.block && t.name == name && t.id+keptSuffix == value
+		return t.block && t.name == name && t.id+owner.KeptSuffix == value
 	})
 }
 

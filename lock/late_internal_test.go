@@ -10,6 +10,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/holdfast-go/holdfast/internal/inmemory"
+	"github.com/holdfast-go/holdfast/internal/owner"
 )
 
 func TestNextVisit(t *testing.T) {
@@ -226,7 +227,7 @@ func TestEndsOfMinimumsAreBounded(t *testing.T) {
 	if want := now.Add(time.Hour - 5*time.Millisecond); n != maxLate+1 || last != want {
 		t.Errorf("%d tasks, the last end %v from the one wanted", n, last.Sub(want))
 	}
-	if !j.blocks("blocked", "id"+keptSuffix) {
+	if !j.blocks("blocked", "id"+owner.KeptSuffix) {
 		t.Error("the block was forgotten")
 	}
 	j.close(now)

@@ -3,6 +3,8 @@ package lock
 import (
 	"cmp"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/owner"
 )
 
 // DefaultTTL is the TTL of locks for which none is chosen.
@@ -125,7 +127,7 @@ func (o *Options) signalTTL() time.Duration {
 
 func (o *Options) label() string {
 	if o == nil || o.Label == "" {
-		return defaultLabel()
+		return owner.DefaultLabel()
 	}
 	return o.Label
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/owner"
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/internal/scripts"
 )
@@ -280,7 +281,7 @@ func (s *store) repairArgs(ref lockRef) scriptArgs {
 	set := scriptArgs{[]string{s.lock(ref.name), s.signal(ref.place())}, []any{s.signalMillis(ref)}}
 	switch {
 	case !ref.keep.IsZero():
-		set.args = append(set.args, ref.member, ref.id+keptSuffix)
+		set.args = append(set.args, ref.member, ref.id+owner.KeptSuffix)
 	case ref.member != "":
 		set.args = append(set.args, ref.member)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/holdfast-go/holdfast/internal/owner"
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/internal/scripts"
 )
@@ -114,17 +115,17 @@ func fitsScan(_ []any, reply any) bool {
 // number of a wait connection, which clients of earlier versions leave out. Labels can have slashes,
 // the ids of clients have none. What no client of holdfast would call itself is somebody else's key.
 func (k keyspace) registerOf(key string) (label, client string, ok bool) {
-	owner := strings.TrimPrefix(key, k.prefix+"lock-waiting:")
-	slash := strings.LastIndexByte(owner, '/')
+	whose := strings.TrimPrefix(key, k.prefix+"lock-waiting:")
+	slash := strings.LastIndexByte(whose, '/')
 	if slash < 0 {
 		return "", "", false
 	}
-	label, client = owner[:slash], owner[slash+1:]
+	label, client = whose[:slash], whose[slash+1:]
 	client, number, numbered := strings.Cut(client, ":")
 	if _, err := strconv.ParseUint(number, 10, 63); numbered && err != nil {
 		return "", "", false
 	}
-	return label, client, checkLabel(label) == nil && checkLabel(client) == nil
+	return label, client, owner.CheckLabel(label) == nil && owner.CheckLabel(client) == nil
 }
 
 // waitCounts returns for each register how many wait for which lock; nothing for one that is gone,

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/holdfast-go/holdfast/internal/owner"
 )
 
 // Owner returns who holds the lock of this name, and for how long. The error Is [ErrNotHeld] if
@@ -318,7 +320,7 @@ func (f Filter) check() error {
 	case f.DeadHere && !f.OnePIDNamespace:
 		return invalid("the filter's DeadHere needs OnePIDNamespace: set it if all processes under this" +
 			" hostname see each other's process ids, else use Label")
-	case f.DeadHere && !canTellDead:
+	case f.DeadHere && !owner.CanTellDead:
 		return invalid("the filter's DeadHere does not work on this system: use Label")
 	case !utf8.ValidString(f.Name) || len(f.Name) > maxName:
 		return invalid("the filter's Name is not valid UTF-8 of at most %d bytes", maxName)
@@ -342,7 +344,7 @@ func (f Filter) match(o Owner, now time.Time) bool {
 	case f.OlderThan > 0 && now.Sub(o.Since) < f.OlderThan:
 		return false
 	case f.DeadHere:
-		return o.Host == hostname() && gone(o.PID, o.Since)
+		return o.Host == owner.Hostname() && owner.Gone(o.PID, o.Since)
 	}
 	return true
 }

@@ -1,11 +1,12 @@
 package lock
 
 import (
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/holdfast-go/holdfast/internal/owner"
 )
 
 // Limits of what users may ask for.
@@ -35,36 +36,10 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkLabel refuses labels that could not be told from the rest of an id, or that other programs
-// cannot show.
-func checkLabel(label string) error {
-	switch {
-	case label == "":
-		return invalid("the label is empty")
-	case len(label) > maxName:
-		return invalid("the label %.20q… has %d bytes: at most %d are allowed",
-			label, len(label), maxName)
-	case strings.ContainsFunc(label, notPrintable):
-		return invalid("the label %.40q must be printable ASCII: leave the other characters out", label)
-	case strings.ContainsAny(label, "{}"):
-		return invalid("the label %.40q has braces, which choose the slot in Redis Cluster:"+
-			" leave them out", label)
-	}
-	return nil
-}
-
-func notPrintable(r rune) bool { return r < ' ' || r > '~' }
-
-var likeDefault = regexp.MustCompile(`:[0-9]+$`)
-
 // checkOwnLabel checks a label that a user chose.
 func checkOwnLabel(label string) error {
-	if err := checkLabel(label); err != nil {
-		return err
-	}
-	if likeDefault.MatchString(label) {
-		return invalid("the label %.40q ends in a colon and a number, as the default hostname:pid does:"+
-			" a clean-up of dead processes would take it for one; leave the number out", label)
+	if err := owner.CheckChosenLabel(label); err != nil {
+		return invalid("%w", err)
 	}
 	return nil
 }
@@ -149,16 +124,8 @@ func checkSignalTTL(ttl time.Duration) error {
 // checkID refuses owner ids that other programs could not release, or that holdfast could not tell
 // from those of locks that are only kept.
 func checkID(id string) error {
-	switch {
-	case id == "":
-		return invalid("the id is empty: give the one under which the lock is held")
-	case len(id) > maxName:
-		return invalid("the id has %d bytes: at most %d are allowed", len(id), maxName)
-	case strings.ContainsFunc(id, notPrintable):
-		return invalid("the id must be printable ASCII: leave the other characters out")
-	case strings.HasSuffix(id, keptSuffix):
-		return invalid("the id ends in %q, which marks locks that are kept after their release:"+
-			" choose another ending", keptSuffix)
+	if err := owner.CheckID(id); err != nil {
+		return invalid("%w", err)
 	}
 	return nil
 }

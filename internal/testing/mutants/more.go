@@ -198,7 +198,7 @@ var others = []mutant{
 		"TroubleIsTold", "lock", nil,
 	},
 	{
-		"base64", "what stands before a slash of another program's id is shown", "lock/owner.go",
+		"base64", "what stands before a slash of another program's id is shown", "internal/owner/id.go",
 		"strings.LastIndexByte(id, '#')", "strings.LastIndexByte(id, '/')",
 		"IDsWithoutALabel", "lock", nil,
 	},

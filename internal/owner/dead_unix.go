@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package lock
+package owner
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package lock
+package owner
 
 import (
 	"bytes"
@@ -11,10 +11,12 @@ import (
 	"time"
 )
 
+const canTellDead = true
+
 const (
-	canTellDead = true
 	// ticks is USER_HZ, in which /proc counts; it is the same on every Linux.
 	ticks = 100
+
 	// startSlack is by how much a process must have begun after the lock was taken. Its start is told
 	// by today's wall clock and the lock's by that of then: a step of the clock in between must not
 	// make the living dead.
@@ -47,8 +49,8 @@ func dead(pid int, since time.Time) bool {
 	return booted.Add(afterBoot(start)).After(since.Add(startSlack))
 }
 
-// afterBoot returns how long after the machine's start a number of ticks is. It overflows after centuries, and
-// not after three years as the product with a second does.
+// afterBoot returns how long after the machine's start a number of ticks is. It overflows after
+// centuries, and not after three years as the product with a second does.
 func afterBoot(n int64) time.Duration { return time.Duration(n) * (time.Second / ticks) }
 
 // bootTime returns when the machine started, by today's clock.

@@ -1,0 +1,71 @@
+package owner
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// KeptSuffix ends the value of a lock that nobody holds and nobody gets yet: it was released before
+// its minimum was over, or it is blocked. What stands before is an id.
+const KeptSuffix = "/kept"
+
+// An ID is what can be told of a lock's value. The zero ID is that of another program's value, of
+// which nothing is known.
+type ID struct {
+	Label string    // "" for an id without one
+	Host  string    // from a label of the form hostname:pid
+	PID   int       // likewise
+	Since time.Time // by the owner's clock, in milliseconds; zero for an id without a ULID
+	Kept  bool      // the value ends in KeptSuffix
+}
+
+// Parse takes in what a lock's key holds. No value is refused, and nothing of the ID that it returns
+// allows to release the lock.
+func Parse(value string) ID {
+	var id ID
+	value, id.Kept = strings.CutSuffix(value, KeptSuffix)
+	id.Label, id.Since = split(value)
+	id.Host, id.PID = process(id.Label)
+	return id
+}
+
+// New returns an id with this label for one acquire, and takes note of it as [Uses] does.
+//
+// Whoever guesses an id can release the lock. So its randomness is the system's: [ulid.Make] takes it
+// from a generator that is seeded with the time.
+func New(label string) (string, error) {
+	id, err := ulid.New(ulid.Now(), rand.Reader)
+	if err != nil {
+		return "", fmt.Errorf("no randomness for an owner id: %w", err)
+	}
+	whole := label + "/" + id.String()
+	Uses(whole)
+	return whole, nil
+}
+
+// split returns the label of an id, "" for none, and since when it is, zero if it does not say.
+func split(id string) (label string, since time.Time) {
+	slash := len(id) - ulid.EncodedSize - 1
+	if slash < 1 || id[slash] != '/' || CheckLabel(id[:slash]) != nil {
+		return chosenLabel(id), since
+	}
+	u, err := ulid.ParseStrict(id[slash+1:])
+	if err != nil {
+		return chosenLabel(id), since
+	}
+	return id[:slash], ulid.Time(u.Time())
+}
+
+// chosenLabel returns the part of a chosen id that is no secret. The random ids of other programs are
+// in base64, in hex or UUIDs. None of these has a #, while base64 has the slash.
+func chosenLabel(id string) string {
+	mark := strings.LastIndexByte(id, '#')
+	if mark < 1 || mark == len(id)-1 || CheckLabel(id[:mark]) != nil {
+		return ""
+	}
+	return id[:mark]
+}
