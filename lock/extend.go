@@ -36,12 +36,12 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 		return err
 	}
 	sent := h.term.Retime(ttl, margin)
-	answer, err := h.sendExtend(ctx, ttl)
+	answer, err := h.sendExtend(ctx, extendTo, ttl)
 	if broken(err) && ctx.Err() == nil {
 		h.client.stats.retried()
 		first := err
 		sent = renewal.Now()
-		answer, err = h.sendExtend(ctx, ttl)
+		answer, err = h.sendExtend(ctx, extendTo, ttl)
 		err = repeated(first, err)
 	}
 	if err := h.answered("extend", answer, err); err != nil {
@@ -95,20 +95,20 @@ func (h *hold) checkExtend(ctx context.Context, ttl time.Duration) (margin time.
 	return margin, lost(h.name, h.term.Err()) // it may have ended meanwhile
 }
 
-func (h *hold) sendExtend(ctx context.Context, ttl time.Duration) (extended, error) {
-	return h.client.store.extend(ctx, h.extension(ttl))
+func (h *hold) sendExtend(ctx context.Context, verb extendVerb, ttl time.Duration) (extended, error) {
+	return h.client.store.extend(ctx, h.extension(verb, ttl))
 }
 
-// extension returns what prolongs the key to ttl. It never shortens it: see cutter.
-func (h *hold) extension(ttl time.Duration) extension {
-	return extension{name: h.name, id: h.id, fence: h.fence, ttl: ttl, stays: anyPTTL}
+// extension returns an extend of the key. Only a cut shortens it: see cutter.
+func (h *hold) extension(verb extendVerb, ttl time.Duration) extension {
+	return extension{name: h.name, id: h.id, fence: h.fence, verb: verb, ttl: ttl}
 }
 
 // cut returns what cuts the key, if that is to be done now. Then h.cuts.end must be called.
 func (h *hold) cut() (e extension, ok bool) {
 	ttl, above, ok := h.cuts.begin()
-	e = h.extension(ttl)
-	e.stays = above
+	e = h.extension(extendCut, ttl)
+	e.above = above
 	return e, ok
 }
 
@@ -128,25 +128,25 @@ func (h *hold) setRight(ctx context.Context) {
 	}
 }
 
-// lasting returns the TTL with which a lock without expiry is checked. Once it is known to have none
-// nothing is written any more: a check that is executed late must not take the TTL from a lock that was
-// left to expire meanwhile.
-func (h *hold) lasting() time.Duration {
+// lasting returns how a lock without expiry is checked. Once it is known to have none nothing is written
+// any more: a check that is executed late must not take the TTL from a lock that was left to expire
+// meanwhile.
+func (h *hold) lasting() extendVerb {
 	if h.permanent.Load() {
-		return 0
+		return extendCheck
 	}
-	return NoExpiry
+	return extendPersist
 }
 
 // learn draws from the answer to an extend what it says of the lease. The error is an *otherOwner if
 // it is not ours.
 func (h *hold) learn(answer extended) error {
-	if !answer.ours {
+	if !answer.ours() {
 		return notOwner(h.name, answer.owner)
 	}
 	h.permanent.Store(answer.pttl < 0)
 	first := h.cuts.seen(answer.pttl)
-	if answer.bare {
+	if answer.state == isBare {
 		tell(h.client.hooks.Warning, ttlRemoved(h.name))
 	}
 	if first {
@@ -216,12 +216,12 @@ func (c *carried) take(reply any) {
 // the TTL that is to be renewed.
 func (h *hold) renewal(r renewal.Request[*hold]) (e extension, cut bool) {
 	if r.NoExpiry {
-		return h.extension(h.lasting()), false
+		return h.extension(h.lasting(), 0), false
 	}
 	if e, cut = h.cut(); cut {
 		return e, true
 	}
-	return h.extension(r.TTL), false
+	return h.extension(extendTo, r.TTL), false
 }
 
 // outcome says what the answer means.

@@ -44,9 +44,7 @@ func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Durati
 		return 0, explain("extend", h.name, err)
 	}
 	at := renewal.Now()
-	e := h.extension(0)
-	e.more = d
-	answer, err := h.client.store.extend(ctx, e)
+	answer, err := h.sendExtend(ctx, extendBy, d)
 	if err := h.answered("extend", answer, err); err != nil {
 		h.cuts.notAdded(d, sent(err))
 		return 0, err
@@ -81,7 +79,7 @@ func (l *Lease) Check(ctx context.Context) error {
 	}
 	var answer extended
 	err := h.client.twice(ctx, func() (err error) {
-		answer, err = h.sendExtend(ctx, 0)
+		answer, err = h.sendExtend(ctx, extendCheck, 0)
 		return err
 	})
 	if err := h.answered("check", answer, err); err != nil {

@@ -66,7 +66,7 @@ func TestFaultExtendAfterACut(t *testing.T) {
 	c := faultMet(t, p.URL(), &lock.Options{NoRenewal: true})
 	lease := acquire(t, c.Mutex("job"))
 	s.Do(t, "PEXPIRE", "lock:job", 3_600_000)
-	slow := p.Catch(faultproxy.HoldRequest, scripts.Extend.SHA1, "\r\n359")
+	slow := p.Catch(faultproxy.HoldRequest, scripts.Extend.SHA1, "\r\ncut\r\n")
 	extended := make(chan error, 2)
 	go func() { extended <- lease.Extend(soon(t), 30*time.Second) }()
 	await(t, "the cut", slow.Done())
@@ -101,7 +101,7 @@ func TestFaultCutInDoubt(t *testing.T) {
 	})
 	lease := acquire(t, c.Mutex("job"))
 	s.Do(t, "PEXPIRE", "lock:job", 3_600_000)
-	late := p.Catch(faultproxy.HoldRequest, scripts.Extend.SHA1, "\r\n359")
+	late := p.Catch(faultproxy.HoldRequest, scripts.Extend.SHA1, "\r\ncut\r\n")
 	await(t, "the renewal that sees it", renewed)
 	await(t, "the cut", late.Done())
 	if err := lease.Extend(soon(t), time.Minute); !errors.Is(err, lock.ErrInvalid) {

@@ -209,16 +209,22 @@ func meansReleased(reply any) (string, bool) {
 
 func meansExtended(reply any) (string, bool) {
 	parts, _ := reply.([]any)
-	switch {
-	case len(parts) == 2 && parts[0] == int64(1),
-		len(parts) == 3 && parts[0] == int64(1) && parts[2] == int64(-1):
-		pttl, ok := parts[1].(int64)
-		return "extended", ok && pttl >= -1 // without expiry, of a lease that has one: set right
-	case len(parts) == 2 && parts[0] == int64(0):
-		_, ok := parts[1].([]byte)
-		return "lost", ok || parts[1] == nil
+	if len(parts) != 3 {
+		return "", false
 	}
-	return "lost", len(parts) == 1 && parts[0] == int64(0)
+	state, _ := parts[0].([]byte)
+	owner, ok := parts[1].([]byte)
+	pttl, ok2 := parts[2].(int64)
+	nobody := len(owner) == 0
+	switch string(state) {
+	case "ours", "bare": // without expiry, of a lease that has one: set right
+		return "extended", ok && ok2 && nobody && pttl >= -1
+	case "other":
+		return "lost", ok && ok2 && pttl >= -1
+	case "free":
+		return "lost", ok && ok2 && nobody && pttl == -2
+	}
+	return "", false
 }
 
 func meansOwner(reply any) (string, bool) {

@@ -97,19 +97,19 @@ func (h *hold) settled(ctx context.Context) error {
 // confirm gives the key its full TTL for the last time. The error is a *LostError if the lock is not
 // ours any more.
 func (h *hold) confirm(ctx context.Context) error {
-	ttl := h.term.TTL()
+	verb, ttl := extendTo, h.term.TTL()
 	if h.settings.noExpiry {
-		ttl = NoExpiry
+		verb, ttl = extendPersist, 0
 	}
 	var last extended
 	err := h.client.twice(ctx, func() (err error) {
-		last, err = h.sendExtend(ctx, ttl)
+		last, err = h.sendExtend(ctx, verb, ttl)
 		return err
 	})
 	switch {
 	case redisconn.HasCode(err, "WRONGTYPE"):
 		return lost(h.name, explain("detach", h.name, err))
-	case err == nil && !last.ours:
+	case err == nil && !last.ours():
 		return lost(h.name, notOwner(h.name, last.owner))
 	}
 	return err
@@ -131,12 +131,12 @@ func (h *hold) handedOn(u *unlocking, cause error) {
 // goroutine goes on trying.
 func (h *hold) makePermanent(ctx context.Context) {
 	sent := renewal.Now()
-	answer, err := h.sendExtend(ctx, NoExpiry)
+	answer, err := h.sendExtend(ctx, extendPersist, 0)
 	switch {
 	case err != nil:
 		h.client.stats.retried()
 		h.term.Hurry()
-	case !answer.ours:
+	case !answer.ours():
 		h.term.Lose(notOwner(h.name, answer.owner))
 	default:
 		_ = h.term.Confirm(sent, h.settings.ttl, h.settings.marginFor(h.settings.ttl))

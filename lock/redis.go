@@ -20,8 +20,6 @@ import (
 const (
 	// leastFenceTTL is how long the last fencing token is kept, or twice as long as the lease can be.
 	leastFenceTTL = 7 * 24 * time.Hour
-	// anyPTTL is what extend is told when whatever TTL the key has may stay.
-	anyPTTL = int64(1) << 52
 	// maxPTTL is the longest that Redis is believed, in milliseconds: 100 years, with which no time of ours
 	// overflows. Other programs may ask for far more.
 	maxPTTL = int64(forEver / time.Millisecond)

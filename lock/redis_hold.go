@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -168,33 +167,54 @@ func (s *store) releaseAll(ctx context.Context, deadline time.Time, refs []lockR
 
 // extended is the answer to an extend.
 type extended struct {
-	ours  bool
+	state standing
+	owner string // of isOther: who holds the lock
 	pttl  int64  // of ours: what the key has now; -1 for no expiry
-	bare  bool   // of ours: it had no expiry, though it should
-	owner string // of others: who holds it; "" for nobody
 }
+
+// A standing is how an extend finds a lock, in the script's words.
+type standing string
+
+const (
+	isOurs  standing = "ours"
+	isBare  standing = "bare"  // ours, but it had no expiry, though it should
+	isOther standing = "other" // somebody else's, or ours under a later fencing token
+	isFree  standing = "free"
+)
+
+// ours reports whether the lock is held as the extend said.
+func (e extended) ours() bool { return e.state == isOurs || e.state == isBare }
+
+// An extendVerb says what an extend does with the key's TTL, in the script's words.
+type extendVerb string
+
+const (
+	extendTo      extendVerb = "to"      // at least to ttl, so that it never shortens it
+	extendCut     extendVerb = "cut"     // to ttl, if it is not between that and above
+	extendBy      extendVerb = "by"      // by ttl
+	extendPersist extendVerb = "persist" // away: the lock stays for ever
+	extendCheck   extendVerb = "check"   // nothing
+)
 
 // An extension is what one extend asks for.
 type extension struct {
 	name, id string
-	fence    int64         // the lease's fencing token; 0 if it has none
-	ttl      time.Duration // NoExpiry: for ever; 0: as it is
-	more     time.Duration // if not 0: instead of ttl, so much more than is left
-	stays    int64         // a PTTL of up to so many milliseconds stays
+	fence    int64 // the lease's fencing token; 0 if it has none
+	verb     extendVerb
+	ttl      time.Duration
+	above    int64 // milliseconds; only of extendCut
 }
 
 func (s *store) extendArgs(e extension) scriptArgs {
-	var ttl any = millis(e.ttl)
-	switch {
-	case e.more != 0:
-		ttl = fmt.Sprintf("+%d", millis(e.more))
-	case e.ttl == NoExpiry:
-		ttl = int64(-1)
+	set := scriptArgs{
+		[]string{s.lock(e.name), s.signal(e.name)},
+		[]any{e.id, string(e.verb), millis(e.ttl), e.fence},
 	}
-	set := scriptArgs{[]string{s.lock(e.name), s.signal(e.name)}, []any{e.id, ttl, e.stays}}
 	if e.fence != 0 {
 		set.keys = append(set.keys, s.fence(e.name))
-		set.args = append(set.args, e.fence)
+	}
+	if e.verb == extendCut {
+		set.args = append(set.args, e.above)
 	}
 	return set
 }
@@ -203,7 +223,7 @@ func (s *store) extendArgs(e extension) scriptArgs {
 func (s *store) extend(ctx context.Context, e extension) (extended, error) {
 	set := s.extendArgs(e)
 	eval := s.eval
-	if e.more != 0 {
+	if e.verb == extendBy {
 		eval = s.evalOnce
 	}
 	reply, _, err := eval(ctx, limitFromNow(), &scripts.Extend, set.keys, set.args...)
@@ -215,18 +235,20 @@ func (s *store) extend(ctx context.Context, e extension) (extended, error) {
 
 func parseExtended(reply any) (extended, error) {
 	parts, _ := reply.([]any)
+	if len(parts) != 3 {
+		return extended{}, errReply
+	}
+	word, _ := parts[0].([]byte)
+	found, err := parseTaken(parts[1:])
+	if err != nil {
+		return extended{}, err
+	}
+	e := extended{state: standing(word), owner: found.owner, pttl: found.pttl}
 	switch {
-	case len(parts) == 2 && parts[0] == int64(1),
-		len(parts) == 3 && parts[0] == int64(1) && parts[2] == int64(-1):
-		if pttl, ok := parsePTTL(parts[1]); ok && pttl >= -1 {
-			return extended{ours: true, pttl: pttl, bare: len(parts) == 3}, nil
-		}
-	case len(parts) == 1 && parts[0] == int64(0):
-		return extended{}, nil
-	case len(parts) == 2 && parts[0] == int64(0):
-		if value, ok := parts[1].([]byte); ok || parts[1] == nil {
-			return extended{owner: string(value)}, nil
-		}
+	case e.ours() && e.owner == "" && e.pttl >= -1,
+		e.state == isOther && e.pttl >= -1,
+		e.state == isFree && e.owner == "" && e.pttl == -2:
+		return e, nil
 	}
 	return extended{}, errReply
 }
@@ -258,7 +280,7 @@ func (s *store) expireAll(deadline time.Time, refs []lockRef, ttls []time.Durati
 	sets := make([]scriptArgs, len(refs))
 	for i, ref := range refs {
 		sets[i] = s.extendArgs(extension{
-			name: ref.name, id: ref.id, fence: ref.fence, ttl: ttls[i], stays: anyPTTL,
+			name: ref.name, id: ref.id, fence: ref.fence, verb: extendTo, ttl: ttls[i],
 		})
 	}
 	errs := make([]error, len(refs))

@@ -22,21 +22,16 @@ type cutShy struct {
 }
 
 func (c cutShy) Send(name string, args ...any) error {
-	if stays, ok := stays(args); ok && stays < 1<<40 && *c.cut == nil {
+	if isCut(args) && *c.cut == nil {
 		*c.cut = slices.Clone(args)
 		return c.Conn.Close()
 	}
 	return c.Conn.Send(name, args...)
 }
 
-// stays returns up to which PTTL an extend leaves the key alone.
-func stays(args []any) (ms int64, ok bool) {
-	if args[0] != scripts.Extend.SHA1 {
-		return 0, false
-	}
-	keys := args[1].(int)
-	ms, ok = args[2+keys+2].(int64)
-	return ms, ok
+// isCut reports whether these are the arguments of an extend that may shorten the key.
+func isCut(args []any) bool {
+	return args[0] == scripts.Extend.SHA1 && args[2+args[1].(int)+1] == "cut"
 }
 
 // A key whose TTL was raised to an hour is set right at the next renewal, with the default TTL, too. A cut

@@ -27,6 +27,12 @@ func isBulk(reply any) bool { _, ok := reply.([]byte); return ok }
 
 func isInt(reply any) bool { _, ok := reply.(int64); return ok }
 
+// word returns a text of the script's own; "" if the reply is none.
+func word(reply any) string {
+	text, _ := reply.([]byte)
+	return string(text)
+}
+
 // between reports whether the reply is a number of these.
 func between(reply any, least, most int64) bool {
 	n, ok := reply.(int64)
@@ -77,13 +83,17 @@ func fitsAcquireAny(args []any, reply any) bool {
 
 func fitsExtend(_ []any, reply any) bool {
 	parts, _ := reply.([]any)
-	switch {
-	case len(parts) == 1:
-		return parts[0] == int64(0)
-	case len(parts) == 2 && parts[0] == int64(0):
-		return parts[1] == nil || isBulk(parts[1])
-	case len(parts) == 2, len(parts) == 3 && parts[2] == int64(-1):
-		return parts[0] == int64(1) && between(parts[1], -1, math.MaxInt64)
+	if len(parts) != 3 || !isTaken(parts[1:]) {
+		return false
+	}
+	owner, pttl := parts[1].([]byte), parts[2].(int64)
+	switch word(parts[0]) {
+	case "ours", "bare":
+		return len(owner) == 0 && pttl >= -1
+	case "other":
+		return pttl >= -1
+	case "free":
+		return len(owner) == 0 && pttl == -2
 	}
 	return false
 }

@@ -112,33 +112,33 @@ var (
 func TestExtendWithFence(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theSignal, theFence}
-	args := []any{"me", 30_000, 60_000, "1700000000000007"}
+	args := []any{"me", "to", 30_000, "1700000000000007"}
 	me := command{"SET", theLock, "me", "PX", 10_000}
 
 	tests := []test{
 		{
 			name: "no fence", keys: keys, args: args,
 			given: []command{me},
-			want:  []any{1, 30_000}, after: lock("me", ms(30_000)),
+			want:  []any{"ours", "", 30_000}, after: lock("me", ms(30_000)),
 		},
 		{
 			name: "foreign fence", keys: keys, args: args,
 			given: []command{me, {"RPUSH", theFence, "x"}},
-			want:  []any{1, 30_000}, after: lock("me", ms(30_000)).and(theFence, list(forever, "x")),
+			want:  []any{"ours", "", 30_000}, after: lock("me", ms(30_000)).and(theFence, list(forever, "x")),
 		},
 	}
 	for _, fence := range notLater {
 		tests = append(tests, test{
 			name: "fence " + fence, keys: keys, args: args,
 			given: []command{me, {"SET", theFence, fence}},
-			want:  []any{1, 30_000}, after: lock("me", ms(30_000)).and(theFence, text(fence, forever)),
+			want:  []any{"ours", "", 30_000}, after: lock("me", ms(30_000)).and(theFence, text(fence, forever)),
 		})
 	}
 	for _, fence := range later {
 		tests = append(tests, test{
 			name: "fence " + fence, keys: keys, args: args,
 			given: []command{me, {"SET", theFence, fence}},
-			want:  []any{0, "me"}, after: lock("me", ms(10_000)).and(theFence, text(fence, forever)),
+			want:  []any{"other", "me", ms(10_000)}, after: lock("me", ms(10_000)).and(theFence, text(fence, forever)),
 		})
 	}
 	onBoth(t, Extend, tests)
@@ -147,24 +147,24 @@ func TestExtendWithFence(t *testing.T) {
 func TestExtendForEver(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theSignal}
-	args := []any{"me", -1, 60_000}
+	args := []any{"me", "persist", 0, 0}
 
 	onBoth(t, Extend, []test{
 		{
 			name: "with expiry", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me", "PX", 10_000}},
-			want:  []any{1, -1}, after: lock("me", forever),
+			want:  []any{"ours", "", -1}, after: lock("me", forever),
 		},
 		{
 			name: "without expiry", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me"}},
-			want:  []any{1, -1}, after: lock("me", forever),
+			want:  []any{"ours", "", -1}, after: lock("me", forever),
 		},
-		{name: "free", keys: keys, args: args, want: []any{0, nil}, after: state{}},
+		{name: "free", keys: keys, args: args, want: []any{"free", "", -2}, after: state{}},
 		{
 			name: "taken by another", keys: keys, args: args,
 			given: []command{{"SET", theLock, "you", "PX", 10_000}},
-			want:  []any{0, "you"}, after: lock("you", ms(10_000)),
+			want:  []any{"other", "you", ms(10_000)}, after: lock("you", ms(10_000)),
 		},
 	})
 }
@@ -221,29 +221,29 @@ func TestSeize(t *testing.T) {
 func TestExtendBy(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theSignal}
-	args := []any{"me", "+30000", 60_000}
+	args := []any{"me", "by", 30_000, 0}
 
 	onBoth(t, Extend, []test{
 		{
 			name: "ours", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me", "PX", 10_000}},
-			want:  []any{1, ms(40_000)}, after: lock("me", ms(40_000)),
+			want:  []any{"ours", "", ms(40_000)}, after: lock("me", ms(40_000)),
 		},
 		{
-			name: "beyond the longest", keys: keys, args: args,
+			name: "ours, more left", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me", "PX", 90_000}},
-			want:  []any{1, ms(120_000)}, after: lock("me", ms(120_000)),
+			want:  []any{"ours", "", ms(120_000)}, after: lock("me", ms(120_000)),
 		},
 		{
 			name: "without expiry", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me"}},
-			want:  []any{1, 30_000}, after: lock("me", ms(30_000)),
+			want:  []any{"ours", "", 30_000}, after: lock("me", ms(30_000)),
 		},
-		{name: "free", keys: keys, args: args, want: []any{0, nil}, after: state{}},
+		{name: "free", keys: keys, args: args, want: []any{"free", "", -2}, after: state{}},
 		{
 			name: "taken by another", keys: keys, args: args,
 			given: []command{{"SET", theLock, "you", "PX", 10_000}},
-			want:  []any{0, "you"}, after: lock("you", ms(10_000)),
+			want:  []any{"other", "you", ms(10_000)}, after: lock("you", ms(10_000)),
 		},
 	})
 }
@@ -251,24 +251,24 @@ func TestExtendBy(t *testing.T) {
 func TestLookWhetherOurs(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theSignal}
-	args := []any{"me", 0, 0}
+	args := []any{"me", "check", 0, 0}
 
 	onBoth(t, Extend, []test{
 		{
 			name: "ours", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me", "PX", 10_000}},
-			want:  []any{1, ms(10_000)}, after: lock("me", ms(10_000)),
+			want:  []any{"ours", "", ms(10_000)}, after: lock("me", ms(10_000)),
 		},
 		{
 			name: "ours without expiry", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me"}},
-			want:  []any{1, -1}, after: lock("me", forever),
+			want:  []any{"ours", "", -1}, after: lock("me", forever),
 		},
-		{name: "free", keys: keys, args: args, want: []any{0, nil}, after: state{}},
+		{name: "free", keys: keys, args: args, want: []any{"free", "", -2}, after: state{}},
 		{
 			name: "taken by another", keys: keys, args: args,
 			given: []command{{"SET", theLock, "you", "PX", 10_000}},
-			want:  []any{0, "you"}, after: lock("you", ms(10_000)),
+			want:  []any{"other", "you", ms(10_000)}, after: lock("you", ms(10_000)),
 		},
 	})
 }

@@ -1,74 +1,72 @@
 package scripts
 
-import (
-	"fmt"
-	"testing"
-)
+import "testing"
 
 func TestExtend(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theSignal}
-	args := []any{"me", 30_000, 60_000}
+	args := []any{"me", "to", 30_000, 0}
 
 	onBoth(t, Extend, []test{
 		{
 			name: "less left", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me", "PX", 10_000}},
-			want:  []any{1, 30_000}, after: lock("me", ms(30_000)),
+			want:  []any{"ours", "", 30_000}, after: lock("me", ms(30_000)),
 		},
 		{
-			name: "more left, within the longest", keys: keys, args: args,
+			name: "more left", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me", "PX", 50_000}},
-			want:  []any{1, ms(50_000)}, after: lock("me", ms(50_000)),
+			want:  []any{"ours", "", ms(50_000)}, after: lock("me", ms(50_000)),
 		},
 		{
-			name: "more left, beyond the longest", keys: keys, args: args,
-			given: []command{{"SET", theLock, "me", "PX", 90_000}},
-			want:  []any{1, 30_000}, after: lock("me", ms(30_000)),
+			name: "far more left", keys: keys, args: args,
+			given: []command{{"SET", theLock, "me", "PX", int64(1) << 60}},
+			want:  []any{"ours", "", span{1<<60 - 5000, 1 << 60}}, after: lock("me", span{1<<60 - 5000, 1 << 60}),
+			realOnly: "its durations have no room for that",
 		},
 		{
 			name: "without expiry", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me"}},
-			want:  []any{1, 30_000, -1}, after: lock("me", ms(30_000)),
+			want:  []any{"bare", "", 30_000}, after: lock("me", ms(30_000)),
 		},
 		{
 			name: "ours, signal left alone", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me", "PX", 10_000}, {"RPUSH", theSignal, "1"}},
-			want:  []any{1, 30_000}, after: lock("me", ms(30_000)).and(theSignal, list(forever, "1")),
+			want:  []any{"ours", "", 30_000}, after: lock("me", ms(30_000)).and(theSignal, list(forever, "1")),
 		},
 		{
 			name: "free", keys: keys, args: args,
-			want: []any{0, nil}, after: state{},
+			want: []any{"free", "", -2}, after: state{},
 		},
 		{
 			name: "free, signal there", keys: keys, args: args,
 			given: []command{{"RPUSH", theSignal, "1"}, {"PEXPIRE", theSignal, 60_000}},
-			want:  []any{0, nil}, after: state{theSignal: list(ms(60_000), "1")},
+			want:  []any{"free", "", -2}, after: state{theSignal: list(ms(60_000), "1")},
 		},
 		{
 			name: "free, foreign signal", keys: keys, args: args,
 			given: []command{{"SET", theSignal, "x"}},
-			want:  []any{0, nil}, after: state{theSignal: text("x", forever)},
+			want:  []any{"free", "", -2}, after: state{theSignal: text("x", forever)},
 		},
 		{
 			name: "taken by another", keys: keys, args: args,
 			given: []command{{"SET", theLock, "you", "PX", 10_000}},
-			want:  []any{0, "you"}, after: lock("you", ms(10_000)),
+			want:  []any{"other", "you", ms(10_000)}, after: lock("you", ms(10_000)),
 		},
 		{
 			name: "taken by an id that begins like ours", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me/kept", "PX", 10_000}},
-			want:  []any{0, "me/kept"}, after: lock("me/kept", ms(10_000)),
+			want:  []any{"other", "me/kept", ms(10_000)}, after: lock("me/kept", ms(10_000)),
 		},
 		{
 			name: "taken by something huge", keys: keys, args: args,
 			given: []command{{"SET", theLock, huge}},
-			want:  []any{0, cut}, after: lock(huge, forever),
+			want:  []any{"other", cut, -1}, after: lock(huge, forever),
 		},
 		{
 			name: "taken by another, foreign signal", keys: keys, args: args,
 			given: []command{{"SET", theLock, "you"}, {"HSET", theSignal, "f", "v"}},
-			want:  []any{0, "you"},
+			want:  []any{"other", "you", -1},
 			after: lock("you", forever).and(theSignal, hash(forever, map[string]string{"f": "v"})),
 		},
 		{
@@ -79,35 +77,70 @@ func TestExtend(t *testing.T) {
 	})
 }
 
+func TestExtendCut(t *testing.T) {
+	t.Parallel()
+	keys := []string{theLock, theSignal}
+	args := []any{"me", "cut", 30_000, 0, 60_000}
+
+	onBoth(t, Extend, []test{
+		{
+			name: "less left", keys: keys, args: args,
+			given: []command{{"SET", theLock, "me", "PX", 10_000}},
+			want:  []any{"ours", "", 30_000}, after: lock("me", ms(30_000)),
+		},
+		{
+			name: "between the two", keys: keys, args: args,
+			given: []command{{"SET", theLock, "me", "PX", 50_000}},
+			want:  []any{"ours", "", ms(50_000)}, after: lock("me", ms(50_000)),
+		},
+		{
+			name: "more left", keys: keys, args: args,
+			given: []command{{"SET", theLock, "me", "PX", 90_000}},
+			want:  []any{"ours", "", 30_000}, after: lock("me", ms(30_000)),
+		},
+		{
+			name: "without expiry", keys: keys, args: args,
+			given: []command{{"SET", theLock, "me"}},
+			want:  []any{"bare", "", 30_000}, after: lock("me", ms(30_000)),
+		},
+		{name: "free", keys: keys, args: args, want: []any{"free", "", -2}, after: state{}},
+		{
+			name: "taken by another", keys: keys, args: args,
+			given: []command{{"SET", theLock, "you", "PX", 90_000}},
+			want:  []any{"other", "you", ms(90_000)}, after: lock("you", ms(90_000)),
+		},
+	})
+}
+
 // The fencing token is remembered for twice as long as the lock is to live, whether its TTL is set, kept or
 // added to, and never for a shorter time than before.
 func TestExtendRemembers(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theSignal, theFence}
 	const day, token = 24 * 3600 * 1000, "1700000000000007"
-	extend := func(ttl any, fence command) test {
+	extend := func(verb string, ttl int64, fence command) test {
 		return test{
-			keys: keys, args: []any{"me", ttl, 400 * day, token},
+			keys: keys, args: []any{"me", verb, ttl, token},
 			given: []command{{"SET", theLock, "me", "PX", day}, fence},
 		}
 	}
 	with := func(t test, name string, ttl int64, fence span) test {
-		t.name, t.want = name, []any{1, ms(ttl)}
+		t.name, t.want = name, []any{"ours", "", ms(ttl)}
 		t.after = lock("me", ms(ttl)).and(theFence, text(token, fence))
 		return t
 	}
 	week := command{"SET", theFence, token, "PX", 7 * day}
 	onBoth(t, Extend, []test{
-		with(extend(3*day, week), "half a week", 3*day, ms(7*day)),
-		with(extend(4*day, week), "more than half a week", 4*day, ms(8*day)),
-		with(extend(fmt.Sprint("+", 9*day), week), "more is added", 10*day, ms(20*day)),
-		with(extend(366*day, week), "the longest", 366*day, ms(732*day)),
-		with(extend(4*day, command{"SET", theFence, token, "PX", 100 * day}), "more left", 4*day, ms(100*day)),
-		with(extend(4*day, command{"SET", theFence, token}), "without expiry", 4*day, forever),
+		with(extend("to", 3*day, week), "half a week", 3*day, ms(7*day)),
+		with(extend("to", 4*day, week), "more than half a week", 4*day, ms(8*day)),
+		with(extend("by", 9*day, week), "more is added", 10*day, ms(20*day)),
+		with(extend("to", 366*day, week), "the longest", 366*day, ms(732*day)),
+		with(extend("to", 4*day, command{"SET", theFence, token, "PX", 100 * day}), "more left", 4*day, ms(100*day)),
+		with(extend("to", 4*day, command{"SET", theFence, token}), "without expiry", 4*day, forever),
 		{
-			name: "missing", keys: keys, args: []any{"me", 4 * day, 400 * day, token},
+			name: "missing", keys: keys, args: []any{"me", "to", 4 * day, token},
 			given: []command{{"SET", theLock, "me", "PX", day}},
-			want:  []any{1, 4 * day}, after: lock("me", ms(4*day)),
+			want:  []any{"ours", "", 4 * day}, after: lock("me", ms(4*day)),
 		},
 	})
 }

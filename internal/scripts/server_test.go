@@ -14,7 +14,7 @@ import (
 // The arguments of a usual call of each script for the lock n and the owner "me".
 var (
 	acquireCall = usual{Acquire, []string{theLock, theFence}, []any{"me", 30_000, fenceTTL}}
-	extendCall  = usual{Extend, []string{theLock, theSignal}, []any{"me", 30_000, 60_000}}
+	extendCall  = usual{Extend, []string{theLock, theSignal}, []any{"me", "to", 30_000, 0}}
 	releaseCall = usual{Release, []string{theLock, theSignal}, []any{"me", signalTTL}}
 	keepCall    = usual{Release, []string{theLock, theSignal}, []any{"me", signalTTL, 60_000}}
 	adoptCall   = usual{Acquire, []string{theLock, theFence}, []any{"me", 30_000, fenceTTL, "old"}}
@@ -61,7 +61,7 @@ func TestReplica(t *testing.T) {
 		{"adopt ours", "old", adoptCall, fails("READONLY")},
 		{"adopt another's", "you", adoptCall, fails("READONLY")},
 		{"adopt free", "", adoptCall, fails("READONLY")},
-		{"look whether ours", "me", usual{Extend, extendCall.keys, []any{"me", 0, 0}}, fails("READONLY")},
+		{"look whether ours", "me", usual{Extend, extendCall.keys, []any{"me", "check", 0, 0}}, fails("READONLY")},
 		{"given id is there", "me", usual{Acquire, acquireCall.keys, []any{"me", 30_000, fenceTTL, "", "chosen"}}, fails("READONLY")},
 		{"release what is kept", "me/kept", keepCall, fails("READONLY")},
 		{"reset taken", "me", resetCall, fails("READONLY")},
@@ -134,7 +134,7 @@ func TestOutOfMemory(t *testing.T) {
 	})
 	t.Run("extend", func(t *testing.T) {
 		reply, err := onFull(extendCall, command{"SET", theLock, "me", "PX", 10_000})
-		check(t, reply, err, []any{1, 30_000}, theLock)
+		check(t, reply, err, []any{"ours", "", 30_000}, theLock)
 	})
 	t.Run("release", func(t *testing.T) {
 		reply, err := onFull(releaseCall, command{"SET", theLock, "me"})
