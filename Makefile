@@ -48,8 +48,7 @@ chaos: setup ## Random programs under random faults: DURATION=1m, SEED=, CLIENTS
 		-seed $(or $(SEED),0) -clients $(or $(CLIENTS),8) -names $(or $(NAMES),2) -ttl $(or $(TTL),0s)
 
 mutants: setup ## Break the library on purpose, and see each break noticed: CHAOS=1 for those that chaos must find
-	$(if $(CHAOS),go test ./internal/testing/chaos -count=1 -v -timeout 0 -run '^TestMutants$$' -args -mutants, \
-		go run ./internal/testing/mutants)
+	go run ./internal/testing/mutants $(if $(CHAOS),-chaos)
 
 sim: ## Simulate random programs in virtual time: PROGRAMS=10000, FROM=1
 	go test ./internal/testing/sim -count=1 -run TestSim -timeout $(if $(PROGRAMS),24h,10m) \

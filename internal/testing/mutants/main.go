@@ -2,11 +2,15 @@
 // that should notice. A test suite that lets such a mutant live proves nothing. It prints a table for
 // docs/reliability.md, and exits with 1 if a mutant lives.
 //
-//	go run ./internal/testing/mutants [name ...]
+//	go run ./internal/testing/mutants [-chaos] [name ...]
+//
+// Without names it tries those that are noticed within a minute; with -chaos those that show that random
+// programs under random faults find bugs. Each of these takes a run of its own.
 package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -15,18 +19,26 @@ import (
 	"time"
 )
 
-// workers is how many mutants are tried at a time. Their tests wait more than they compute.
-const workers = 2
+// workers returns how many mutants are tried at a time. Their tests wait more than they compute, but a
+// run of chaos has bounds for a machine that does nothing else.
+func workers(chosen []mutant) int {
+	if slices.ContainsFunc(chosen, mutant.chaos) {
+		return 1
+	}
+	return 2
+}
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	chaos := flag.Bool("chaos", false, "try those that take a run of chaos each")
+	flag.Parse()
+	if err := run(*chaos, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(names []string) error {
-	chosen, err := choose(names)
+func run(chaos bool, names []string) error {
+	chosen, err := choose(chaos, names)
 	if err != nil {
 		return err
 	}
@@ -49,19 +61,23 @@ func run(names []string) error {
 	return err
 }
 
-// choose returns the mutants of these names, all of them without any.
-func choose(names []string) ([]mutant, error) {
-	all := slices.Concat(classics, others)
-	if len(names) == 0 {
-		return all, nil
+// choose returns the mutants of these names; without any, all of one kind.
+func choose(chaos bool, names []string) ([]mutant, error) {
+	quick, chaotic := all()
+	switch {
+	case len(names) == 0 && chaos:
+		return chaotic, nil
+	case len(names) == 0:
+		return quick, nil
 	}
+	every := slices.Concat(quick, chaotic)
 	var chosen []mutant
 	for _, name := range names {
-		i := slices.IndexFunc(all, func(m mutant) bool { return m.name == name })
+		i := slices.IndexFunc(every, func(m mutant) bool { return m.name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no mutant %q", name)
 		}
-		chosen = append(chosen, all[i])
+		chosen = append(chosen, every[i])
 	}
 	return chosen, nil
 }
@@ -73,24 +89,25 @@ type verdict struct {
 }
 
 // tryAll tries all mutants, each worker in a copy of its own, and tells on standard error how far it is.
-func tryAll(all []mutant) ([]verdict, error) {
-	verdicts, errs := make([]verdict, len(all)), make([]error, len(all)+workers)
-	jobs := make(chan int, len(all))
-	for i := range all {
+func tryAll(chosen []mutant) ([]verdict, error) {
+	n := workers(chosen)
+	verdicts, errs := make([]verdict, len(chosen)), make([]error, len(chosen)+n)
+	jobs := make(chan int, len(chosen))
+	for i := range chosen {
 		jobs <- i
 	}
 	close(jobs)
 	var running sync.WaitGroup
-	for n := range workers {
+	for worker := range n {
 		running.Go(func() {
-			errs[len(all)+n] = inCopy(func(dir string) {
+			errs[len(chosen)+worker] = inCopy(func(dir string) {
 				for i := range jobs {
-					v, err := all[i].try(dir)
+					v, err := chosen[i].try(dir)
 					if err != nil {
-						errs[i] = fmt.Errorf("%s: %w", all[i].name, err)
+						errs[i] = fmt.Errorf("%s: %w", chosen[i].name, err)
 					}
 					verdicts[i] = v
-					fmt.Fprintf(os.Stderr, "%s: %s, %.0f s\n", all[i].name, v.by, v.took.Seconds())
+					fmt.Fprintf(os.Stderr, "%s: %s, %.0f s\n", chosen[i].name, v.by, v.took.Seconds())
 				}
 			})
 		})

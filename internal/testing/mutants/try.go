@@ -5,54 +5,68 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
 
-// limit is how long the tests may take to notice, once they are compiled.
-const limit = time.Minute
+// limit is how long the tests may take to notice, once they are compiled; chaosLimit is that of chaos.
+const limit, chaosLimit = time.Minute, 5 * time.Minute
 
 // try breaks the copy in dir, runs the tests, and mends it.
 func (m mutant) try(dir string) (verdict, error) {
-	path := filepath.Join(dir, m.file)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		return verdict{}, err
+	var v verdict
+	mend, err := m.edits.in(dir)
+	if err == nil {
+		v, err = m.test(dir)
 	}
-	if n := bytes.Count(whole, []byte(m.old)); n != 1 {
-		return verdict{}, fmt.Errorf("%q is %d times in %s: has the code changed?", m.old, n, m.file)
-	}
-	broken := bytes.Replace(whole, []byte(m.old), []byte(m.new), 1)
-	if err := errors.Join(os.WriteFile(path, broken, 0o600), sum(dir)); err != nil {
-		return verdict{}, err
-	}
-	v, err := m.test(dir)
-	return v, errors.Join(err, os.WriteFile(path, whole, 0o600), sum(dir))
+	return v, errors.Join(err, mend())
 }
-
-var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
 // test compiles the tests and runs them where their package is, as go test does.
 func (m mutant) test(dir string) (verdict, error) {
 	binary := filepath.Join(dir, "mutant.test")
-	compile := exec.Command("go", "test", "-vet=off", "-c", "-o", binary, "./"+m.in)
+	compile := exec.Command("go", "test", "-vet=off", "-c", "-o", binary, "./"+m.tests.in)
 	compile.Dir = dir
 	if out, err := compile.CombinedOutput(); err != nil {
 		return verdict{}, fmt.Errorf("%w\n%s", err, out)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit+10*time.Second)
+	b := built{binary, filepath.Join(dir, m.tests.in), limit}
+	if m.chaos() {
+		b.limit = chaosLimit
+		return m.tests.chaos(b)
+	}
+	return m.tests.quick(b)
+}
+
+// built is a test binary, the directory where it runs, and for how long.
+type built struct {
+	binary, dir string
+	limit       time.Duration
+}
+
+// run runs some tests. The error is that of [exec.Cmd.Wait].
+func (b built) run(pattern string, args ...string) (out []byte, took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), b.limit+10*time.Second)
 	defer cancel()
-	args := []string{"-test.failfast", "-test.timeout=" + limit.String(), "-test.run=" + m.run}
-	cmd := exec.CommandContext(ctx, binary, append(args, m.args...)...)
-	cmd.Dir, cmd.WaitDelay = filepath.Join(dir, m.in), time.Second
+	args = append([]string{"-test.failfast", "-test.timeout=" + b.limit.String(), "-test.run=" + pattern}, args...)
+	cmd := exec.CommandContext(ctx, b.binary, args...)
+	cmd.Dir, cmd.WaitDelay = b.dir, time.Second
 	began := time.Now()
-	out, err := cmd.CombinedOutput()
-	v := verdict{took: time.Since(began)}
+	out, err = cmd.CombinedOutput()
+	return out, time.Since(began), err
+}
+
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+
+// quick is the verdict of plain tests: the first that fails has noticed.
+func (t tests) quick(b built) (verdict, error) {
+	out, took, err := b.run(t.run, t.args...)
+	v := verdict{took: took}
 	var exit *exec.ExitError
 	name := failed.FindSubmatch(out)
 	switch {
@@ -61,57 +75,62 @@ func (m mutant) test(dir string) (verdict, error) {
 	case errors.As(err, &exit) && name != nil:
 		v.by = string(name[1])
 	case errors.As(err, &exit) && bytes.Contains(out, []byte("test timed out")):
-		v.by = m.run + " (hangs)"
+		v.by = t.run + " (hangs)"
 	default:
-		return v, fmt.Errorf("the tests %q of %s: %w\n%s", m.run, m.in, err, out)
+		return v, fmt.Errorf("the tests %q of %s: %w\n%s", t.run, t.in, err, out)
 	}
-	if m.args != nil {
-		v.by += " " + strings.Join(m.args, " ")
+	if t.args != nil {
+		v.by += " " + strings.Join(t.args, " ")
 	}
 	return v, nil
 }
 
-// sum brings the list of the scripts' sums up to date, so that it is not what notices.
-func sum(dir string) error {
-	cmd := exec.Command("sh", "-c", "sha1sum *.lua >SHA1SUMS")
-	cmd.Dir = filepath.Join(dir, "internal", "scripts")
-	return cmd.Run()
-}
+var broken = regexp.MustCompile(`_test\.go:\d+: ([a-z]+): `)
 
-// inCopy runs do with a copy of the module, without what git keeps.
-func inCopy(do func(dir string)) error {
-	dir, err := os.MkdirTemp("", "mutants")
+// chaos is the verdict of a run of chaos: the rules that it finds broken have noticed. The history that
+// it keeps must break them again, and what is not linear must have a picture.
+func (t tests) chaos(b built) (verdict, error) {
+	kept, err := os.MkdirTemp("", "mutants-kept")
 	if err != nil {
-		return err
+		return verdict{}, err
 	}
-	defer os.RemoveAll(dir)
-	if err := copyTree(".", dir); err != nil {
-		return err
+	defer os.RemoveAll(kept)
+	out, took, err := b.run(t.run, slices.Concat(t.args, []string{"-out=" + kept})...)
+	if err == nil {
+		return verdict{took: took}, nil
 	}
-	do(dir)
-	return nil
+	var rules []string
+	for _, match := range broken.FindAllSubmatch(out, -1) {
+		rules = append(rules, string(match[1]))
+	}
+	slices.Sort(rules)
+	rules = slices.Compact(rules)
+	if len(rules) == 0 || t.rule != "" && !slices.Contains(rules, t.rule) {
+		return verdict{took: took}, fmt.Errorf("broken are %q, want %q: %w\n%s", rules, t.rule, err, out)
+	}
+	v := verdict{by: strings.Join(rules, ", "), took: took}
+	return v, replay(b, kept, slices.Contains(rules, "linear"))
 }
 
-func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && d.Name() == ".git":
-			return filepath.SkipDir
-		case d.IsDir():
-			return os.MkdirAll(filepath.Join(to, path), 0o700)
-		case !d.Type().IsRegular():
-			return nil
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(to, path), data, info.Mode().Perm()|0o600)
-	})
+// replay checks the history in a directory again, which must fail, and looks at its picture.
+func replay(b built, kept string, picture bool) error {
+	history, err := filepath.Glob(filepath.Join(kept, "*.json"))
+	if err != nil || len(history) != 1 {
+		return fmt.Errorf("kept %q, %w; want one history", history, err)
+	}
+	out, _, err := b.run("^TestReplay$", "-replay="+history[0])
+	if name := failed.FindSubmatch(out); err == nil || name == nil {
+		return fmt.Errorf("the history that was kept shows nothing: %w\n%s", err, out)
+	}
+	if !picture {
+		return nil
+	}
+	html, err := os.ReadFile(strings.TrimSuffix(history[0], ".json") + ".html")
+	if err == nil && !bytes.Contains(html, []byte(", token ")) {
+		err = errors.New("it shows no leases")
+	}
+	if err != nil {
+		return fmt.Errorf("the picture of the history: %w", err)
+	}
+	return nil
 }
