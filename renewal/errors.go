@@ -27,10 +27,10 @@ var (
 // all for one of its requests.
 var errUnexplained = errors.New("renewal: extend failed without an error")
 
-// because wraps kind and, if there is one, the error behind it, so that errors.Is finds both.
-func because(kind, why error) error {
+// because wraps what and, if there is one, the error behind it, so that errors.Is finds both.
+func because(what, why error) error {
 	if why == nil {
-		return kind
+		return what
 	}
-	return fmt.Errorf("%w: %w", kind, why)
+	return fmt.Errorf("%w: %w", what, why)
 }

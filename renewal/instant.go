@@ -12,7 +12,7 @@ const forever = time.Duration(1 << 61) // 73 years
 var never = Instant{never: true}
 
 // An Instant is one reading of both clocks. Time since then is the larger of what the monotonic
-// and the wall clock say: the former stands still while the machine sleeps (golang/go#24595), the
+// and the wall clock say. The former stands still while the machine sleeps (golang/go#24595), the
 // latter can be set back. The zero Instant lies so far back that every term sent then has expired.
 // Get one from [Now], before a command is sent. Instants are values: copy and share them freely.
 type Instant struct {
@@ -49,9 +49,10 @@ func (i Instant) left(now Instant) time.Duration {
 	return min(i.mono.Sub(now.mono), i.wall-now.wall)
 }
 
-// earliest is a deadline that passes as soon as one of the two does, by either clock. Taking one of
-// them whole would not do: if the wall clock was set between the two readings, the one that is
-// earlier by the monotonic clock may be the later one by the wall clock.
+// earliest is a deadline that passes as soon as one of the two does, by either clock.
+//
+// To take one of them whole would not do. If the wall clock was set between the two readings, the one
+// may be earlier by the monotonic clock and the other by the wall clock.
 func earliest(a, b Instant) Instant {
 	if a.never {
 		return b

@@ -319,7 +319,7 @@ func TestHurryDoesNotPutOffWhatIsOverdue(t *testing.T) {
 		term.Hurry()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if late := time.Since(term.due); late != 5*time.Second {
+		if late := time.Since(term.place.due); late != 5*time.Second {
 			t.Errorf("it was due %v ago, want 5s", late)
 		}
 	})
@@ -343,7 +343,7 @@ func TestHurryDuringARenewal(t *testing.T) {
 		term, start := inFlightOf(t, rec, Config{TTL: ttl, Margin: margin})
 		term.Hurry()
 		term.set.mu.Lock()
-		if term.pos >= 0 || term.carrier == nil {
+		if term.place.queued() || term.carrier == nil {
 			t.Error("it was queued while a batch carries it")
 		}
 		term.set.mu.Unlock()

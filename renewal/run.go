@@ -6,13 +6,10 @@ import (
 	"time"
 )
 
-const (
-	maxPause  = 200 * time.Millisecond // before a failed attempt is repeated; at least a tenth of it
-	maxEase   = 2 * time.Second        // the same for a permanent term; at least half of it
-	maxAgains = 3                      // in a row without a pause
-)
-
 // run is the body of the set's one goroutine: it sends what is due and sleeps until more is.
+//
+// No wake-up is lost between next and the select. Who queues a term after next has looked sets the
+// alarm, under the mutex, and the alarm's channel keeps that it fired.
 func (s *Set[T]) run() {
 	defer close(s.done)
 	for {
@@ -31,8 +28,11 @@ func (s *Set[T]) run() {
 	}
 }
 
-// next returns the batch to send now. If nothing is due it sets the alarm and returns nil; it
+// next returns the batch to send now. If nothing is due it sets the alarm and returns nil. It
 // returns false once the set is closed.
+//
+// A class may be due and have no term to send, if all that were due in it have expired. They are out
+// of the queue then, so the loop ends.
 func (s *Set[T]) next() (a *attempt[T], open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,21 +52,12 @@ func (s *Set[T]) next() (a *attempt[T], open bool) {
 	return nil, true
 }
 
-// wakeLocked sees to it that the goroutine looks at the queue at due at the latest, and at least once a
-// day. While it is
-// busy the alarm does not matter: it looks at the queue, under the mutex, before it sleeps.
-func (s *Set[T]) wakeLocked(due time.Time, now Instant) {
-	if s.alarmAt.IsZero() || due.Before(s.alarmAt) {
-		s.alarmAt = due
-		s.alarm.Reset(min(due.Sub(now.mono), maxTimer))
-	}
-}
-
-// perform sends one batch and deals with its results. The send instant is read here, after the
-// mutex was released and right before the call: waiting for a processor in between makes the lease
-// shorter, never longer.
+// perform sends one batch and deals with its results.
+//
+// The send instant is read here, after the mutex was released and right before the call. What the
+// goroutine waits for a processor in between makes the lease shorter, never longer.
 func (s *Set[T]) perform(a *attempt[T]) {
-	batch := slices.Clone(a.reqs)
+	batch := slices.Clone(a.reqs) // the ExtendFunc may do with it what it likes; we need ours
 	sent := s.clock()
 	results := s.extend(batch, a.limit(sent), a.written)
 	a.written() // whoever forgot to say so must not keep End waiting
@@ -75,6 +66,10 @@ func (s *Set[T]) perform(a *attempt[T]) {
 
 // settle applies the results of a batch that was sent at sent and returns what is to be reported.
 // A term that ended while the batch was under way is left as it is, whatever its result.
+//
+// From here on no batch carries the terms. All of a batch are settled under the mutex at once. So
+// nobody finds a live term that has no carrier and is not queued either, unless none renews it or it
+// is too late.
 func (s *Set[T]) settle(a *attempt[T], sent Instant, results []Result) []event[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,6 +87,9 @@ func (s *Set[T]) settle(a *attempt[T], sent Instant, results []Result) []event[T
 }
 
 // settleLocked applies one result to a live term: it ends the term or queues it anew.
+//
+// The order matters. That the store disowns the term counts even after validUntil has passed, as the
+// cause then tells it. Everything else that comes after validUntil is too late, a success as well.
 func (t *Term[T]) settleLocked(req Request[T], r Result, sent, now Instant, jitter float64) event[T] {
 	switch r.Outcome {
 	case NotOwner:
@@ -115,28 +113,4 @@ func (t *Term[T]) settleLocked(req Request[T], r Result, sent, now Instant, jitt
 		t.scheduleLocked(now.mono.Add(t.pauseLocked(jitter)), now)
 		return event[T]{kind: hasFailed, term: t, err: r.Err}
 	}
-}
-
-// againLocked queues t at once. A store that answers Again for ever must not make the goroutine
-// spin, so every one after the third in a row waits as a failure does.
-func (t *Term[T]) againLocked(now Instant, jitter float64) {
-	due := now.mono
-	if t.agains++; t.agains > maxAgains {
-		due = due.Add(t.pauseLocked(jitter))
-	}
-	t.scheduleLocked(due, now)
-}
-
-// pauseLocked is how long t waits after a failure: 20 to 200 ms, or 1 to 2 s if it is permanent and
-// loses nothing by it, less where half the renewal interval is. The jitter is drawn once per batch,
-// so that what failed together is sent together.
-func (t *Term[T]) pauseLocked(jitter float64) time.Duration {
-	half := interval(t.ttl, t.margin) / 2
-	longest := min(maxPause, half)
-	shortest := longest / 10
-	if t.lease.never {
-		longest = min(maxEase, half)
-		shortest = longest / 2
-	}
-	return shortest + time.Duration(jitter*float64(longest-shortest))
 }

@@ -1,72 +1,9 @@
 package renewal
 
 import (
-	"sync"
 	"time"
+	"weak"
 )
-
-const (
-	maxPeriod = time.Second      // between two looks at the wall clock, which is TTL/10 otherwise
-	minPeriod = time.Millisecond // whatever the TTL
-
-	// maxTimer is how far ahead a timer is set; what is further ahead is looked at anew then.
-	maxTimer = 24 * time.Hour
-
-	// patience is how long End and Close wait for an attempt that does not end. It is longer than
-	// any limit, so an ExtendFunc that keeps to its own is always waited for.
-	patience = maxLimit + time.Second
-)
-
-// Options are a set's observers. A nil *Options, as each nil function, means that nobody looks.
-// The functions must not block, since renewals wait for Renewed and Failed, and must not call
-// [Set.Close], which waits for the goroutine that they are on. They may call everything else. They
-// are called with no mutex held, so a term that is reported as renewed may have ended meanwhile.
-type Options[T any] struct {
-	// Renewed is called on the renewing goroutine after a confirmed renewal, with the new validUntil
-	// as Term.Until gives it.
-	Renewed func(t *Term[T], until time.Time)
-
-	// Failed is called on the renewing goroutine after an attempt failed that will be repeated.
-	Failed func(t *Term[T], err error)
-
-	// Ending is called once per term right after its Done was closed, before Ended, and for all terms
-	// that ended together before Ended is called for the first of them. It must be quick.
-	Ending func(t *Term[T], cause error)
-
-	// Ended is called once per term after its Done was closed, on the goroutine that ended it: the
-	// caller's of End, Close or Confirm, the renewing one, or a timer's. cause is t.Err().
-	Ended func(t *Term[T], cause error)
-}
-
-// A Set keeps terms fresh until each of them ends. It is open from [New] to [Set.Close]. From the
-// first term on that is to be renewed it has one goroutine, which does the input and output, until
-// Close. There is no useful zero value.
-//
-// T is the caller's own data of a term, see [Term.Data].
-//
-// Most callers Add a term after each acquisition, watch its Done, and End it before they release.
-// All methods may be called at any time by any number of goroutines.
-type Set[T any] struct {
-	extend ExtendFunc[T]
-	opts   Options[T]
-	clock  func() Instant // Now; tests put one here whose wall clock they can set
-	stop   chan struct{}  // closed by the first Close: run ends
-
-	mu sync.Mutex // guards the fields below and those of each Term; never held while calling out
-
-	closed bool
-	live   map[*Term[T]]struct{} // every term that has not ended
-	queue  queue[T]              // those of live that are to be renewed and are in no batch
-
-	done    chan struct{} // closed when run has ended; nil as long as run was not started
-	alarm   *time.Timer   // wakes run; made with done
-	alarmAt time.Time     // what alarm is set to; zero if it is not
-
-	ticker *time.Timer   // calls tick; nil before the first term
-	period time.Duration // between ticks; zero while none is to come
-	pace   pace          // how often to tick, and whether the timers are right
-	ticked Instant       // when the last tick was, or when ticking began
-}
 
 // New returns an open set that renews its terms by extend, which must not be nil. A nil o is ready
 // for use. New starts nothing; the first Add of a term that needs it does.
@@ -87,16 +24,20 @@ func New[T any](extend ExtendFunc[T], o *Options[T]) *Set[T] {
 }
 
 // Add puts a term into the set that was acquired by a command sent at c.Sent. Its [Term.Data] is
-// data. It does not block.
-// It fails with [ErrClosed] after Close, and with [ErrExpired] if the term's validUntil has passed
-// already: a reply that came so late is not a success, and the lease should be given back. If it was
-// Config.MaxHold that has passed the error is [ErrMaxHold]. After an error nothing is kept.
+// data. Add does not block. It fails, and keeps nothing, with
+//
+//   - [ErrClosed] after Close
+//   - [ErrExpired] if the term's validUntil has passed already
+//   - [ErrMaxHold] if Config.MaxHold has
+//
+// A reply that came so late is not a success, and the lease should be given back.
 func (s *Set[T]) Add(data T, c Config) (*Term[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, ErrClosed
 	}
+	// The clock is read under the mutex: who waited for it long enough to be too late is told so.
 	now := s.clock()
 	lease, latest := c.deadlines()
 	switch {
@@ -105,6 +46,7 @@ func (s *Set[T]) Add(data T, c Config) (*Term[T], error) {
 	case lease.left(now) <= 0:
 		return nil, ErrExpired
 	}
+	// All of this is under the mutex that Close takes: it finds the term here, or Add finds it closed.
 	t := newTerm(s, data, c, now)
 	s.live[t] = struct{}{}
 	s.pace.addLocked(c.TTL, 1)
@@ -116,7 +58,30 @@ func (s *Set[T]) Add(data T, c Config) (*Term[T], error) {
 	return t, nil
 }
 
-// startLocked starts the goroutine that renews, once.
+// newTerm makes a term and starts its timer. s.mu is held, so that a timer which fires at once waits
+// until the term is in the set.
+func newTerm[T any](s *Set[T], data T, c Config, now Instant) *Term[T] {
+	t := &Term[T]{
+		set: s, data: data, noRenewal: c.NoRenewal, noExpiry: c.NoExpiry,
+		done: make(chan struct{}), ttl: c.TTL, margin: c.Margin, confirmed: c.Sent,
+	}
+	t.place = place[*Term[T]]{of: t, pos: -1}
+	t.lease, t.latest = c.deadlines()
+	until := earliest(t.lease, t.latest)
+	t.until.Store(&until)
+	// A stopped timer may stay in the runtime's heap until it would have fired, so it must not
+	// keep the term alive. A live one is held by s.live, and s by its ticker.
+	w := weak.Make(t)
+	s.pace.setLocked(now)
+	t.timer = time.AfterFunc(min(until.left(now), maxTimer), func() {
+		if t := w.Value(); t != nil {
+			t.expire()
+		}
+	})
+	return t
+}
+
+// startLocked starts the goroutine that renews, once. A set whose terms are never renewed has none.
 func (s *Set[T]) startLocked() {
 	if s.done != nil {
 		return
@@ -137,17 +102,19 @@ func (s *Set[T]) Terms() []*Term[T] {
 	return terms
 }
 
-// Close ends every live term with cause, nil being [ErrClosed], and stops the set; Add fails from
-// then on. It returns the terms that it ended, each of which was live until then. It waits until a batch
-// that is under way is over, so at most for the limit of an attempt and for the functions of the
-// [Options]. After it returned nothing is written any more and neither Renewed nor Failed is called.
-// Every further Close only waits, and returns nothing. Close must not be called by a function of the
-// Options or by the ExtendFunc.
+// Close ends every live term with cause, nil being [ErrClosed], and stops the set. Add fails from
+// then on. It returns the terms that it ended, each of which was live until then.
+//
+// Close waits until a batch that is under way is over. That takes at most the limit of an attempt and
+// what the functions of the [Options] take. After it returned nothing is written any more, and neither Renewed
+// nor Failed is called. Every further Close only waits, and returns nothing. A function of the Options
+// must not call Close, nor may the ExtendFunc.
 func (s *Set[T]) Close(cause error) []*Term[T] {
 	if cause == nil {
 		cause = ErrClosed
 	}
 	events, done := s.shut(cause)
+	// The ends are told before the wait: no job is to run on because a batch hangs.
 	s.report(events...)
 	if done != nil {
 		await(done)
@@ -160,6 +127,9 @@ func (s *Set[T]) Close(cause error) []*Term[T] {
 }
 
 // shut ends all terms and tells run to end. It returns what is to be reported, and run's done.
+//
+// No term comes after it, as Add looks at closed under the same mutex. A batch under way finds its
+// terms ended, and a timer that could not be stopped any more does as well.
 func (s *Set[T]) shut(cause error) ([]event[T], <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,19 +147,4 @@ func (s *Set[T]) shut(cause error) ([]event[T], <-chan struct{}) {
 		s.ticker.Stop()
 	}
 	return events, s.done
-}
-
-// await waits for ch to be closed, but not for ever.
-func await(ch <-chan struct{}) {
-	select {
-	case <-ch:
-		return
-	default:
-	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-ch:
-	case <-timer.C:
-	}
 }

@@ -30,16 +30,16 @@ func Uses(id string) { first.uses(id) }
 // first is the oldest of this process.
 var first oldest
 
-// An oldest is the time, in Unix milliseconds, of the oldest id with its process id that a process has
-// used; 0 if it has used none.
+// An oldest is the time, in Unix milliseconds, of the oldest id that a process has used and that has
+// its process id. It is 0 if there is none.
 //
-// By it the locks that an earlier process with the same process id has left are told from its own:
-// their ids are older, whatever the clock did since.
+// An earlier process with the same process id may have left locks. They are told from its own by
+// this: their ids are older, whatever the clock did since.
 type oldest struct{ ms atomic.Int64 }
 
 // uses takes note of an id that is about to be used. Acquires of many goroutines do so at once, and
-// the least time must win whatever their order: one that was overwritten by a later one would make a
-// lock of ours look like one that was left.
+// the least time must win whatever their order. If a later one overwrote it, a lock of ours would look
+// like one that was left.
 func (o *oldest) uses(value string) {
 	id := Parse(value)
 	if id.Since.IsZero() || id.PID != os.Getpid() { // nobody takes it for ours

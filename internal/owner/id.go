@@ -1,17 +1,11 @@
 package owner
 
 import (
-	"crypto/rand"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
 )
-
-// KeptSuffix ends the value of a lock that nobody holds and nobody gets yet: it was released before
-// its minimum was over, or it is blocked. What stands before is an id.
-const KeptSuffix = "/kept"
 
 // An ID is what can be told of a lock's value. The zero ID is that of another program's value, of
 // which nothing is known.
@@ -31,20 +25,6 @@ func Parse(value string) ID {
 	id.Label, id.Since = split(value)
 	id.Host, id.PID = process(id.Label)
 	return id
-}
-
-// New returns an id with this label for one acquire, and takes note of it as [Uses] does.
-//
-// Whoever guesses an id can release the lock. So its randomness is the system's: [ulid.Make] takes it
-// from a generator that is seeded with the time.
-func New(label string) (string, error) {
-	id, err := ulid.New(ulid.Now(), rand.Reader)
-	if err != nil {
-		return "", fmt.Errorf("no randomness for an owner id: %w", err)
-	}
-	whole := label + "/" + id.String()
-	Uses(whole)
-	return whole, nil
 }
 
 // split returns the label of an id, "" for none, and since when it is, zero if it does not say.

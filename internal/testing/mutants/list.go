@@ -61,7 +61,7 @@ var classics = []mutant{
 	},
 	{
 		"m9", "renewal outlives release",
-		edits{{"renewal/term.go", "		await(a.writeOver)\n", ""}},
+		edits{{"renewal/end.go", "		await(carrier)\n", ""}},
 		tests{in: "renewal", run: "."},
 	},
 	{

@@ -183,12 +183,12 @@ var others = []mutant{
 	},
 	{
 		"endless", "MaxHold is ignored",
-		edits{{"renewal/term.go", "		latest = c.Sent.add(c.MaxHold)\n", "		latest = never\n"}},
+		edits{{"renewal/config.go", "		latest = c.Sent.add(c.MaxHold)\n", "		latest = never\n"}},
 		tests{in: "renewal", run: "AddAfterMaxHold"},
 	},
 	{
 		"expiring", "a lease without expiry ends with the time it had at first",
-		edits{{"renewal/retime.go", "	if !t.noExpiry {\n", "	if true {\n"}},
+		edits{{"renewal/deadline.go", "	if !t.noExpiry {\n", "	if true {\n"}},
 		tests{in: "renewal", run: "Permanent"},
 	},
 	{

@@ -12,8 +12,8 @@ const (
 	hasEnded
 )
 
-// An event is something to be reported. It is made under the mutex and reported after it was
-// released. The zero event is none.
+// An event is something to be reported. It is made under the mutex and reported after the mutex was
+// released, as an observer may call the set. The zero event is none.
 type event[T any] struct {
 	kind  kind
 	term  *Term[T]
@@ -21,8 +21,13 @@ type event[T any] struct {
 	err   error     // of hasFailed and hasEnded
 }
 
-// report calls the observers. The caller must not hold s.mu. Every end is told by Ending before any
-// other function is called: one that takes its time must not hold up what stops the others' jobs.
+// report calls the observers. The caller must not hold s.mu.
+//
+// Every end is told by Ending before any other function is called. One that takes its time must not
+// hold up what stops the others' jobs.
+//
+// Reports of two callers may overtake each other, as no mutex is held. So an observer may hear of the
+// renewal of a term after its end.
 func (s *Set[T]) report(events ...event[T]) {
 	for _, e := range events {
 		if e.kind == hasEnded && s.opts.Ending != nil {

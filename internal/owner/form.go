@@ -7,6 +7,10 @@ import (
 	"strings"
 )
 
+// KeptSuffix ends the value of a lock that nobody holds and nobody gets yet. It was released before
+// its minimum was over, or it is blocked. What stands before is an id.
+const KeptSuffix = "/kept"
+
 // longest is how long a label or an id may be, in bytes.
 const longest = 512
 
