@@ -75,3 +75,24 @@ func TestDoesNotStart(t *testing.T) {
 		t.Errorf("got %v, %v, want an error", p, err)
 	}
 }
+
+func TestStartWithin(t *testing.T) {
+	t.Parallel()
+	left := make(chan error, 1)
+	p, err := child.StartWithin(func(live func() error) error {
+		err := live()
+		left <- err
+		return err
+	}, exec.Command("true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Wait(), <-left); err != nil {
+		t.Errorf("a child that did well: %v", err)
+	}
+	refused := errors.New("no such place")
+	p, err = child.StartWithin(func(func() error) error { return refused }, exec.Command("true"))
+	if err != refused || p != nil {
+		t.Errorf("got %v, %v, want %v", p, err, refused)
+	}
+}

@@ -1,6 +1,7 @@
 package house
 
 import (
+	"bytes"
 	"go/scanner"
 	"go/token"
 	"os"
@@ -38,12 +39,7 @@ func TestWords(t *testing.T) {
 				text = blank(text, but.FindAllIndex(text, -1))
 			}
 			for _, at := range word.FindAllIndex(text, -1) {
-				line := 1
-				for _, c := range text[:at[0]] {
-					if c == '\n' {
-						line++
-					}
-				}
+				line := 1 + bytes.Count(text[:at[0]], []byte("\n"))
 				t.Errorf("%s:%d: %q", f.path, line, text[at[0]:at[1]])
 			}
 		}
