@@ -28,7 +28,7 @@ func (a *aclCase) waits() *aclWait {
 	ctx, w.cancel = context.WithCancel(soon(a))
 	w.done = lockLater(a, ctx, w.client, a.name)
 	redistest.Until(a, "the waiter blocks, or cannot", func() bool {
-		return len(w.done) > 0 || len(w.degraded) > 0 || blockedClients(a, a.server) > 0
+		return len(w.done) > 0 || len(w.degraded) > 0 || a.server.BlockedNow(a) > 0
 	})
 	return w
 }
@@ -45,17 +45,17 @@ func aclWaits(a *aclCase) error {
 	defer w.close()
 	if len(w.done) > 0 {
 		release()
-		return (<-w.done).err
+		return (<-w.done).Err
 	}
 	release()
 	r := await(a, "Lock", w.done)
-	if r.err == nil {
-		r.err = r.lease.Unlock(soon(a))
+	if r.Err == nil {
+		r.Err = r.Lease.Unlock(soon(a))
 	}
-	if r.err == nil && len(w.degraded) > 0 {
+	if r.Err == nil && len(w.degraded) > 0 {
 		return fmt.Errorf("degraded: %w", (<-w.degraded).Err)
 	}
-	return r.err
+	return r.Err
 }
 
 // aclShowsWaiter: the register of who waits is kept.
@@ -80,8 +80,8 @@ func aclGivesBack(a *aclCase) error {
 	w := a.waits()
 	defer w.close()
 	w.cancel() // the blocking read, which has just begun, goes on until the next look
-	if r := await(a, "Lock", w.done); !errors.Is(r.err, context.Canceled) {
-		return fmt.Errorf("Lock: %w", r.err)
+	if r := await(a, "Lock", w.done); !errors.Is(r.Err, context.Canceled) {
+		return fmt.Errorf("Lock: %w", r.Err)
 	}
 	before := a.server.CommandCounts(a)["lpush"]
 	release()

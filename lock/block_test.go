@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -78,9 +79,9 @@ func TestBlockSignalsByTheServersClock(t *testing.T) {
 // A Redis that is away when a block ends gets its signal later.
 func TestBlockSignalsAfterTrouble(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), nil)
 	block(t, c, 300*time.Millisecond)
 	p.Refuse(true)
 	p.Reset("")
@@ -98,7 +99,7 @@ func TestBlockOfAnother(t *testing.T) {
 	first, second := open(t, s, o), open(t, s, o)
 	block(t, first, time.Minute)
 	before := value(t, s, "lock:job")
-	faultIs(t, "Block by another", second.Block(soon(t), "job", time.Hour), lock.ErrHeld)
+	locks.Is(t, "Block by another", second.Block(soon(t), "job", time.Hour), lock.ErrHeld)
 	if value(t, s, "lock:job") != before || pttl(t, s, "lock:job") > 60_000 {
 		t.Error("it was changed")
 	}
@@ -107,12 +108,12 @@ func TestBlockOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	block(t, second, time.Minute)
-	faultIs(t, "Block by the first", first.Block(soon(t), "job", time.Hour), lock.ErrHeld)
+	locks.Is(t, "Block by the first", first.Block(soon(t), "job", time.Hour), lock.ErrHeld)
 	// Nor is a lock that it holds, or has released with a minimum.
 	lease := acquire(t, first.MutexWith("mine", &lock.MutexOptions{HoldAtLeast: time.Minute}))
-	faultIs(t, "Block of what it holds", first.Block(soon(t), "mine", time.Second), lock.ErrHeld)
+	locks.Is(t, "Block of what it holds", first.Block(soon(t), "mine", time.Second), lock.ErrHeld)
 	unlock(t, lease)
-	faultIs(t, "Block of a minimum", first.Block(soon(t), "mine", time.Second), lock.ErrHeld)
+	locks.Is(t, "Block of a minimum", first.Block(soon(t), "mine", time.Second), lock.ErrHeld)
 }
 
 // Calls of one client about one lock at the same time change it one after the other: none is told that
@@ -137,9 +138,9 @@ func TestBlockFromManyGoroutines(t *testing.T) {
 // A Block that waits for another one ends with its context.
 func TestBlockBehindAnother(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), nil)
 	held := p.Catch(faultproxy.HoldReply, scripts.Acquire.SHA1)
 	first := make(chan error, 1)
 	go func() { first <- c.Block(soon(t), "job", time.Minute) }()
@@ -147,7 +148,7 @@ func TestBlockBehindAnother(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	err := c.Block(ctx, "job", time.Hour)
-	faultIs(t, "the second", err, context.DeadlineExceeded)
+	locks.Is(t, "the second", err, context.DeadlineExceeded)
 	if errors.Is(err, lock.ErrUnknown) {
 		t.Errorf("the second was not sent, and says %v", err)
 	}
@@ -167,9 +168,9 @@ func TestBlockAgainUnknown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := faultServer(t)
-			p := faultProxy(t, s)
-			c := faultMet(t, p.URL(), nil)
+			s := locks.Server(t)
+			p := locks.Proxy(t, s)
+			c := locks.Met(t, p.URL(), nil)
 			block(t, c, time.Minute)
 			ctx, cancel := context.WithCancel(context.Background())
 			was, err := redis.String(s.Do(t, "GET", "lock:job"), nil)
@@ -181,7 +182,7 @@ func TestBlockAgainUnknown(t *testing.T) {
 			go func() { got <- c.Block(ctx, "job", time.Hour) }()
 			await(t, "the change", held.Done())
 			cancel()
-			faultIs(t, "Block", await(t, "Block", got), lock.ErrUnknown)
+			locks.Is(t, "Block", await(t, "Block", got), lock.ErrUnknown)
 			p.Heal()
 			if pttl(t, s, "lock:job") <= 0 {
 				t.Error("it is not blocked any more")

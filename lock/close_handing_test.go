@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -26,10 +27,10 @@ func TestCloseBeforeALeaseIsHandedOut(t *testing.T) {
 }
 
 func closeBeforeHandedOut(t *testing.T, keep bool) {
-	s := faultServer(t)
-	p := faultProxy(t, s)
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
 	var told []string
-	c := faultMet(t, p.URL(), &lock.Options{KeepOnClose: keep, Hooks: lock.Hooks{
+	c := locks.Met(t, p.URL(), &lock.Options{KeepOnClose: keep, Hooks: lock.Hooks{
 		Lost:     func(l lock.LostInfo) { told = append(told, "lost "+l.Name) },
 		Released: func(r lock.ReleasedInfo) { told = append(told, "released "+r.Name) },
 	}})
@@ -50,7 +51,7 @@ func closeBeforeHandedOut(t *testing.T, keep bool) {
 		t.Errorf("Lock: %v", err)
 	}
 	await(t, "Close", closed)
-	if took := time.Since(began); took > faultR {
+	if took := time.Since(began); took > locks.R {
 		t.Errorf("Close took %v: it waited for the margin of a lease that nobody has", took)
 	}
 	if n := s.Do(t, "EXISTS", "lock:job"); n != int64(0) {
@@ -65,10 +66,10 @@ func closeBeforeHandedOut(t *testing.T, keep bool) {
 // limit for that, and not for the margins of the other leases.
 func TestUnlockBesideCloseWithLongMargins(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
-	long := acquire(t, c.MutexWith("long", &lock.MutexOptions{Margin: 2*faultR + faultSlack}))
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), nil)
+	long := acquire(t, c.MutexWith("long", &lock.MutexOptions{Margin: 2*locks.R + locks.Slack}))
 	defer runtime.KeepAlive(long)
 	short := acquire(t, c.MutexWith("short", &lock.MutexOptions{Margin: 10 * time.Millisecond}))
 	held := p.Catch(faultproxy.HoldRequest, scripts.Release.SHA1)
@@ -76,7 +77,7 @@ func TestUnlockBesideCloseWithLongMargins(t *testing.T) {
 	go func() { defer close(closed); _ = c.Close() }()
 	await(t, "the release", held.Done())
 	began := time.Now()
-	faultIs(t, "Unlock", short.Unlock(soon(t)), lock.ErrNotHeld)
-	faultTook(t, "Unlock", began, time.Now(), faultR+faultSlack)
+	locks.Is(t, "Unlock", short.Unlock(soon(t)), lock.ErrNotHeld)
+	locks.Took(t, "Unlock", began, time.Now(), locks.R+locks.Slack)
 	await(t, "Close", closed)
 }

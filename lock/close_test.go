@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -34,8 +36,8 @@ func TestCloseEndsEverything(t *testing.T) {
 		_ = c.Close()
 	}()
 	for _, w := range waiters {
-		if r := await(t, "a waiter", w); !errors.Is(r.err, lock.ErrClosed) {
-			t.Errorf("a waiter got %v, %v", r.lease, r.err)
+		if r := await(t, "a waiter", w); !errors.Is(r.Err, lock.ErrClosed) {
+			t.Errorf("a waiter got %v, %v", r.Lease, r.Err)
 		}
 	}
 	await(t, "the lease's end", ctx.Done())
@@ -54,11 +56,11 @@ func TestCloseEndsEverything(t *testing.T) {
 		t.Errorf("%d connections are left", n)
 	}
 	for what, err := range map[string]error{
-		"TryLock":  errOf(c.Mutex("x").TryLock(soon(t))),
-		"Lock":     errOf(c.Mutex("x").Lock(soon(t))),
+		"TryLock":  locks.ErrOf(c.Mutex("x").TryLock(soon(t))),
+		"Lock":     locks.ErrOf(c.Mutex("x").Lock(soon(t))),
 		"Do":       c.Do(soon(t), "x", func(context.Context) error { return nil }),
-		"Owner":    errOf(c.Owner(soon(t), "x")),
-		"ResetAll": errOf(c.ResetAll(soon(t), lock.Filter{All: true})),
+		"Owner":    locks.ErrOf(c.Owner(soon(t), "x")),
+		"ResetAll": locks.ErrOf(c.ResetAll(soon(t), lock.Filter{All: true})),
 	} {
 		if !errors.Is(err, lock.ErrClosed) {
 			t.Errorf("%s after Close: %v", what, err)
@@ -75,8 +77,6 @@ func TestCloseEndsEverything(t *testing.T) {
 		t.Errorf("second Close: %v", err)
 	}
 }
-
-func errOf[T any](_ T, err error) error { return err }
 
 func TestCloseReleasesManyLeases(t *testing.T) {
 	t.Parallel()
@@ -181,5 +181,31 @@ func TestShutdownLosesPatience(t *testing.T) {
 	}
 	if err := await(t, "Do", done); !errors.Is(err, lock.ErrClosed) {
 		t.Errorf("Do: %v", err)
+	}
+}
+
+// What is acquired while the client is closed is released, too.
+func TestCloseWhileAcquiring(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for round := range 60 {
+		c := locks.Open(t, s.URL(), &lock.Options{Margin: 10 * time.Millisecond})
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				for n := 0; ; n++ {
+					_, err := c.Mutex(fmt.Sprintf("job-%d-%d-%d", round, i, n)).TryLock(context.Background())
+					if errors.Is(err, lock.ErrClosed) {
+						return
+					}
+				}
+			})
+		}
+		redistest.Until(t, "some are held", func() bool { return c.Stats().Held > 20 })
+		_ = c.Close()
+		all.Wait()
+		if left := s.Keys(t, "lock:*"); len(left) != 0 {
+			t.Fatalf("round %d: %d locks are left, such as %q", round, len(left), left[0])
+		}
 	}
 }

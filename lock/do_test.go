@@ -126,23 +126,3 @@ func TestDoSaysOnce(t *testing.T) {
 		}
 	}
 }
-
-// Do returns at once when its lease was lost and Redis hangs, and the lock is released when it goes on.
-func TestFaultDoReturnsAfterALoss(t *testing.T) {
-	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), &lock.Options{TTL: time.Second})
-	var lost time.Time
-	err := c.Mutex("job").Do(soon(t), func(ctx context.Context) error {
-		p.Partition("")
-		await(t, "the loss", ctx.Done())
-		lost = time.Now()
-		return context.Cause(ctx)
-	})
-	faultIs(t, "Do", err, lock.ErrLost)
-	t.Logf("Do returned %v after the loss", faultTook(t, "Do", lost, time.Now(), 100*time.Millisecond))
-	s.Do(t, "SET", "lock:job", s.Do(t, "GET", "lock:job"), "PX", 60_000) // it would be there still
-	p.Heal()
-	redistest.Until(t, "the release", func() bool { return s.Do(t, "EXISTS", "lock:job") == int64(0) })
-}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -60,16 +61,16 @@ func TestSeizeGivenID(t *testing.T) {
 
 func TestSeizeRepeated(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), nil)
 	s.Do(t, "SET", "lock:job", "theirs")
 	p.Catch(faultproxy.CutReply, scripts.Acquire.SHA1)
 	lease, err := c.Mutex("job").Seize(soon(t))
 	if err != nil {
 		t.Fatalf("Seize: %v", err)
 	}
-	if got := faultInt(t, value(t, s, "lock-fence:job")); got != lease.Fence() {
+	if got := locks.Int(t, value(t, s, "lock-fence:job")); got != lease.Fence() {
 		t.Errorf("the fence is %d, the lease's %d", got, lease.Fence())
 	}
 	unlock(t, lease)
@@ -195,7 +196,7 @@ func TestExtendByOfALostLease(t *testing.T) {
 	s := redistest.Start(t)
 	c := open(t, s, nil)
 	for what, call := range map[string]func(*lock.Lease) error{
-		"ExtendBy": func(l *lock.Lease) error { return errOf(l.ExtendBy(soon(t), time.Second)) },
+		"ExtendBy": func(l *lock.Lease) error { return locks.ErrOf(l.ExtendBy(soon(t), time.Second)) },
 		"Renew":    func(l *lock.Lease) error { return l.Renew(soon(t)) },
 		"Check":    func(l *lock.Lease) error { return l.Check(soon(t)) },
 	} {
@@ -252,9 +253,9 @@ func TestCheckProlongsNothing(t *testing.T) {
 // Whether an addition whose reply is lost was made is not known, and it is not made twice.
 func TestExtendByUnknown(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), nil)
 	lease := acquire(t, c.Mutex("job"))
 	p.Catch(faultproxy.CutReply, scripts.Extend.SHA1)
 	_, err := lease.ExtendBy(soon(t), time.Minute)
@@ -310,8 +311,8 @@ func TestKeyFormat(t *testing.T) {
 		}
 		unlock(t, lease)
 		r := await(t, "the waiter", next)
-		if r.err != nil {
-			t.Fatal(r.err)
+		if r.Err != nil {
+			t.Fatal(r.Err)
 		}
 		reset, err := c.ResetAll(soon(t), lock.Filter{Name: "j*"})
 		if err != nil || len(reset) != 1 {
@@ -324,7 +325,7 @@ func TestKeyFormat(t *testing.T) {
 		if value(t, s, "other") != "foreign" {
 			t.Errorf("%s: a foreign key was touched", format)
 		}
-		_ = r.lease.Unlock(soon(t))
+		_ = r.Lease.Unlock(soon(t))
 	}
 }
 

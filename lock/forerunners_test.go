@@ -70,8 +70,8 @@ func TestLimitCountsInTotal(t *testing.T) {
 			select {
 			case got := <-waiter:
 				took := time.Since(began)
-				if !errors.Is(got.err, context.DeadlineExceeded) || !errors.Is(got.err, lock.ErrHeld) {
-					t.Errorf("Lock: %v", got.err)
+				if !errors.Is(got.Err, context.DeadlineExceeded) || !errors.Is(got.Err, lock.ErrHeld) {
+					t.Errorf("Lock: %v", got.Err)
 				}
 				if took < limit || took > limit+time.Second {
 					t.Errorf("it waited for %v, want %v", took, limit)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -23,7 +24,7 @@ func TestGivenID(t *testing.T) {
 		t.Errorf("it is held under %q", value(t, s, "lock:job"))
 	}
 	for what, err := range map[string]error{
-		"TryLock": errOf(m.TryLock(soon(t))), "Lock": errOf(m.Lock(soon(t))),
+		"TryLock": locks.ErrOf(m.TryLock(soon(t))), "Lock": locks.ErrOf(m.Lock(soon(t))),
 		"Do": m.Do(soon(t), func(context.Context) error { return nil }),
 	} {
 		if !errors.Is(err, lock.ErrAlreadyHeld) || errors.Is(err, lock.ErrHeld) {
@@ -50,7 +51,7 @@ func TestGivenIDAppearsWhileWaiting(t *testing.T) {
 	holder := acquire(t, c.Mutex("job"))
 	done := make(chan error, 1)
 	go func() {
-		done <- errOf(c.MutexWith("job", &lock.MutexOptions{ID: "mine"}).Lock(soon(t)))
+		done <- locks.ErrOf(c.MutexWith("job", &lock.MutexOptions{ID: "mine"}).Lock(soon(t)))
 	}()
 	blocked(t, s, 1)
 	s.Do(t, "SET", "lock:job", "mine")
@@ -95,13 +96,13 @@ func TestGivenIDTwice(t *testing.T) {
 // An acquire under a given id whose outcome is not known is neither repeated nor cleaned up.
 func TestGivenIDUnknown(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), nil)
 	calls := map[string]func(m *lock.Mutex) error{
-		"TryLock": func(m *lock.Mutex) error { return errOf(m.TryLock(soon(t))) },
-		"Lock":    func(m *lock.Mutex) error { return errOf(m.Lock(soon(t))) },
-		"Adopt":   func(m *lock.Mutex) error { return errOf(m.Adopt(soon(t), "mine")) },
+		"TryLock": func(m *lock.Mutex) error { return locks.ErrOf(m.TryLock(soon(t))) },
+		"Lock":    func(m *lock.Mutex) error { return locks.ErrOf(m.Lock(soon(t))) },
+		"Adopt":   func(m *lock.Mutex) error { return locks.ErrOf(m.Adopt(soon(t), "mine")) },
 	}
 	for what, call := range calls {
 		p.Catch(faultproxy.CutReply, scripts.Acquire.SHA1)
@@ -168,10 +169,10 @@ func TestGivenIDIsRecognised(t *testing.T) {
 		t.Errorf("ReleaseID: %v", err)
 	}
 	r := await(t, "the waiter", wait)
-	if r.err != nil {
-		t.Fatal(r.err)
+	if r.Err != nil {
+		t.Fatal(r.Err)
 	}
-	unlock(t, r.lease)
+	unlock(t, r.Lease)
 }
 
 // Nothing of an id is shown that is not marked.
@@ -200,4 +201,20 @@ func TestIDsWithoutALabel(t *testing.T) {
 			t.Errorf("%q: %+v, %v", id, o, err)
 		}
 	}
+}
+
+// Whoever holds the lock under the id is told so, even if others wait in this process.
+func TestGivenIDBehindOthers(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := locks.Open(t, s.URL(), nil)
+	m := c.MutexWith("job", &lock.MutexOptions{ID: "mine"})
+	lease := locks.Acquire(t, m)
+	waiter := lockLater(t, locks.Soon(t), c, "job")
+	redistest.Until(t, "it waits", func() bool { return c.Stats().Waiting == 1 })
+	if _, err := m.Lock(locks.Soon(t)); !errors.Is(err, lock.ErrAlreadyHeld) {
+		t.Errorf("Lock: %v", err)
+	}
+	locks.Unlock(t, lease)
+	locks.Unlock(t, locks.Await(t, "the waiter", waiter).Lease)
 }

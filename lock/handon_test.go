@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -113,9 +114,9 @@ func TestAdoptWithoutDetachAndUnlock(t *testing.T) {
 // more is cleaned up.
 func TestAdoptUnknown(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), nil)
 	s.Do(t, "SET", "lock:job", "theirs", "PX", 60_000)
 	p.Catch(faultproxy.CutReply, scripts.Acquire.SHA1)
 	lease, err := c.Mutex("job").Adopt(soon(t), "theirs")
@@ -179,9 +180,9 @@ func TestDetachOfAnEndedLease(t *testing.T) {
 
 func TestDetachUnknown(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), nil)
 	lease := acquire(t, c.Mutex("job"))
 	dead, cancel := context.WithCancel(soon(t))
 	cancel()
@@ -218,8 +219,8 @@ func TestReleaseID(t *testing.T) {
 		t.Errorf("ReleaseID: %v", err)
 	}
 	next := await(t, "the waiter", waiter)
-	if next.err != nil {
-		t.Fatal(next.err)
+	if next.Err != nil {
+		t.Fatal(next.Err)
 	}
 	if err := c.ReleaseID(soon(t), "job", lease.ID()); !errors.Is(err, lock.ErrNotHeld) {
 		t.Errorf("ReleaseID again: %v", err)
@@ -227,15 +228,15 @@ func TestReleaseID(t *testing.T) {
 	if err := lease.Unlock(soon(t)); !errors.Is(err, lock.ErrNotHeld) {
 		t.Errorf("Unlock: %v", err)
 	}
-	unlock(t, next.lease)
+	unlock(t, next.Lease)
 }
 
 // A release whose reply is lost may have been ours.
 func TestReleaseIDUnknown(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), nil)
 	s.Do(t, "SET", "lock:job", "theirs")
 	p.Catch(faultproxy.CutReply, scripts.Release.SHA1)
 	if err := c.ReleaseID(soon(t), "job", "theirs"); !errors.Is(err, lock.ErrUnknown) {

@@ -7,32 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
-
-// pttl returns how many milliseconds a key has left: -1 for no expiry, -2 for no key.
-func pttl(t testing.TB, s *redistest.Server, key string) int64 {
-	t.Helper()
-	left, ok := s.Do(t, "PTTL", key).(int64)
-	if !ok {
-		t.Fatalf("PTTL %s is no number", key)
-	}
-	return left
-}
-
-// value returns what a string key holds, "" if it is not there.
-func value(t testing.TB, s *redistest.Server, key string) string {
-	t.Helper()
-	text, err := redis.String(s.Do(t, "GET", key), nil)
-	if err != nil && !errors.Is(err, redis.ErrNil) {
-		t.Fatalf("GET %s: %v", key, err)
-	}
-	return text
-}
 
 func TestMaxHold(t *testing.T) {
 	t.Parallel()
@@ -118,13 +98,13 @@ func TestHoldAtLeast(t *testing.T) {
 	unlock(t, lease) // once more
 
 	next := await(t, "the waiter", got)
-	if next.err != nil {
-		t.Fatalf("the waiter: %v", next.err)
+	if next.Err != nil {
+		t.Fatalf("the waiter: %v", next.Err)
 	}
 	if took := time.Since(began); took < least {
 		t.Errorf("the next holder had it after %v", took)
 	}
-	unlock(t, next.lease)
+	unlock(t, next.Lease)
 }
 
 // A client that lives when the minimum is over gives a signal, for waiters that know of no TTL.
@@ -173,9 +153,9 @@ func TestHoldAtLeastKeepsNothing(t *testing.T) {
 // A release with a minimum whose reply is lost is repeated, and finds that it was done.
 func TestHoldAtLeastRepeated(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), &lock.Options{HoldAtLeast: time.Hour})
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), &lock.Options{HoldAtLeast: time.Hour})
 	for _, fate := range []faultproxy.Fate{faultproxy.CutReply, faultproxy.CutRequest} {
 		lease := acquire(t, c.Mutex("job"))
 		p.Catch(fate, scripts.Release.SHA1)
@@ -245,9 +225,9 @@ func TestNoExpiryExpires(t *testing.T) {
 // While Redis does not make it permanent, it is a lease of 30 s, and tried again.
 func TestNoExpiryIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), &lock.Options{TTL: lock.NoExpiry})
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), &lock.Options{TTL: lock.NoExpiry})
 	caught := p.Catch(faultproxy.CutRequest, scripts.Extend.SHA1)
 	lease := acquire(t, c.Mutex("job"))
 	await(t, "the fault", caught.Done())
@@ -292,9 +272,9 @@ func TestMaxWaiters(t *testing.T) {
 	for range 2 {
 		select {
 		case r := <-first:
-			unlock(t, r.lease)
+			unlock(t, r.Lease)
 		case r := <-second:
-			unlock(t, r.lease)
+			unlock(t, r.Lease)
 		}
 	}
 	if stats := c.Stats(); stats.Waiting != 0 || stats.Handovers != 2 {
@@ -318,7 +298,21 @@ func TestMaxWaitersSaysWhoHolds(t *testing.T) {
 		t.Errorf("the second: %v", err)
 	}
 	cancel()
-	if r := await(t, "the first", first); !errors.Is(r.err, context.Canceled) {
-		t.Errorf("the first: %v", r.err)
+	if r := await(t, "the first", first); !errors.Is(r.Err, context.Canceled) {
+		t.Errorf("the first: %v", r.Err)
 	}
+}
+
+// A lock without expiry whose release is refused for good is left to expire.
+func TestNoExpiryRefusedRelease(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := locks.Open(t, s.URL(), &lock.Options{TTL: lock.NoExpiry})
+	lease := locks.Acquire(t, c.Mutex("job"))
+	s.Do(t, "ACL", "SETUSER", "default", "-del")
+	if err := lease.Unlock(locks.Soon(t)); err == nil || errors.Is(err, lock.ErrUnknown) {
+		t.Errorf("Unlock: %v", err)
+	}
+	redistest.Until(t, "it can expire", func() bool { return locks.PTTL(t, s, "lock:job") > 0 })
+	s.Do(t, "ACL", "SETUSER", "default", "+del")
 }

@@ -167,8 +167,8 @@ func TestWaitingIsToldOnceOfALongJob(t *testing.T) {
 	began := s.CommandCounts(t)["pttl"]
 	redistest.Until(t, "two looks", func() bool { return s.CommandCounts(t)["pttl"] >= began+2 })
 	cancel()
-	if r := await(t, "the end", got); !errors.Is(r.err, context.Canceled) {
-		t.Errorf("Lock: %v", r.err)
+	if r := await(t, "the end", got); !errors.Is(r.Err, context.Canceled) {
+		t.Errorf("Lock: %v", r.Err)
 	}
 	unlock(t, lease)
 	if err := c.Close(); err != nil {

@@ -3,37 +3,25 @@ package lock_test
 import (
 	"context"
 	"errors"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
+	"github.com/holdfast-go/holdfast/internal/testing/peer"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/renewal"
 )
 
-// interopStart runs python-redis-lock, the real one, in a process that does what it is told.
-func interopStart(t *testing.T, s *redistest.Server) *faultProcess {
-	t.Helper()
-	python, env := redistest.Python(t)
-	cmd := exec.Command(python, filepath.Join("testdata", "interop.py"), s.URL())
-	cmd.Env = env
-	p := faultRun(t, cmd)
-	p.tell(t, "owner nothing") // it has started, and knows the server
-	p.says(t, "owner None")
-	return p
-}
-
 // interop returns a server, a client of ours and one of python-redis-lock's.
-func interop(t *testing.T, o *lock.Options) (*redistest.Server, *lock.Client, *faultProcess) {
+func interop(t *testing.T, o *lock.Options) (*redistest.Server, *lock.Client, *peer.Process) {
 	t.Helper()
 	t.Parallel()
 	redistest.Python(t) // before a server is started
-	s := faultServer(t)
-	return s, faultMet(t, s.URL(), o), interopStart(t, s)
+	s := locks.Server(t)
+	return s, locks.Met(t, s.URL(), o), peer.Python(t, s)
 }
 
 // Go holds; Python waits and is woken by the release, also where it waits for ever.
@@ -42,22 +30,22 @@ func TestInteropPythonWaits(t *testing.T) {
 		t.Run("expire "+expire, func(t *testing.T) {
 			s, c, python := interop(t, nil)
 			lease := acquire(t, c.Mutex("job"))
-			python.tell(t, "owner job")
-			if got := python.says(t, "owner"); got != lease.ID() {
+			python.Tell(t, "owner job")
+			if got := python.Says(t, "owner"); got != lease.ID() {
 				t.Errorf("Python sees the owner %q, want %q", got, lease.ID())
 			}
-			python.tell(t, "wait job %s", expire)
-			python.says(t, "waiting")
-			faultBlocked(t, s, 1)
+			python.Tell(t, "wait job %s", expire)
+			python.Says(t, "waiting")
+			s.Blocked(t, 1)
 			released := time.Now()
 			unlock(t, lease)
-			id := python.says(t, "acquired")
-			t.Logf("woken after %v", faultTook(t, "the handover", released, time.Now(), faultSlack))
+			id := python.Says(t, "acquired")
+			t.Logf("woken after %v", locks.Took(t, "the handover", released, time.Now(), locks.Slack))
 			if got := value(t, s, "lock:job"); got != id {
 				t.Errorf("the lock holds %q, want %q", got, id)
 			}
-			python.tell(t, "unlock job")
-			python.says(t, "unlocked")
+			python.Tell(t, "unlock job")
+			python.Says(t, "unlocked")
 		})
 	}
 }
@@ -69,10 +57,10 @@ func TestInteropGoWaits(t *testing.T) {
 		ttl    time.Duration
 	}{{"-", lock.NoExpiry}, {"20", 20 * time.Second}} {
 		t.Run("expire "+c.expire, func(t *testing.T) {
-			events := newFaultEvents()
-			s, client, python := interop(t, &lock.Options{Hooks: events.hooks()})
-			python.tell(t, "lock job %s", c.expire)
-			id := python.says(t, "locked")
+			events := locks.NewEvents()
+			s, client, python := interop(t, &lock.Options{Hooks: events.Hooks()})
+			python.Tell(t, "lock job %s", c.expire)
+			id := python.Says(t, "locked")
 			_, err := client.Mutex("job").TryLock(soon(t))
 			var held *lock.HeldError
 			if !errors.As(err, &held) || strings.Contains(err.Error(), id) {
@@ -83,18 +71,18 @@ func TestInteropGoWaits(t *testing.T) {
 				t.Errorf("Owner: %+v, %v, want the id %q and nothing else", o, err, id)
 			}
 			for _, ttl := range []time.Duration{held.TTL, o.TTL} {
-				if ttl != c.ttl && (c.ttl < 0 || ttl > c.ttl || ttl < c.ttl-faultR) {
+				if ttl != c.ttl && (c.ttl < 0 || ttl > c.ttl || ttl < c.ttl-locks.R) {
 					t.Errorf("TTL %v, want %v", ttl, c.ttl)
 				}
 			}
-			wait := faultLock(soon(t), client.Mutex("job"))
-			await(t, "Waiting", events.waiting)
-			faultBlocked(t, s, 1)
+			wait := locks.Later(soon(t), client.Mutex("job"))
+			await(t, "Waiting", events.Waiting)
+			s.Blocked(t, 1)
 			released := time.Now()
-			python.tell(t, "unlock job")
-			python.says(t, "unlocked")
-			lease, at := faultGot(t, wait)
-			t.Logf("woken after %v", faultTook(t, "the handover", released, at, faultSlack))
+			python.Tell(t, "unlock job")
+			python.Says(t, "unlocked")
+			lease, at := locks.Got(t, wait)
+			t.Logf("woken after %v", locks.Took(t, "the handover", released, at, locks.Slack))
 			unlock(t, lease)
 		})
 	}
@@ -104,26 +92,26 @@ func TestInteropGoWaits(t *testing.T) {
 func TestInteropIncrements(t *testing.T) {
 	const each, times = 4, 250
 	s, _, first := interop(t, nil)
-	pythons, ours := []*faultProcess{first}, []*faultProcess{faultStart(t, s.URL())}
+	pythons, ours := []*peer.Process{first}, []*peer.Process{peer.Start(t, s.URL())}
 	for range each - 1 {
-		pythons = append(pythons, interopStart(t, s))
-		ours = append(ours, faultStart(t, s.URL()))
+		pythons = append(pythons, peer.Python(t, s))
+		ours = append(ours, peer.Start(t, s.URL()))
 	}
 	began := time.Now()
 	for _, p := range pythons {
-		p.tell(t, "increment job number %d", times)
+		p.Tell(t, "increment job number %d", times)
 	}
 	for _, p := range ours {
-		p.tell(t, "increment 20s job number %d", times)
+		p.Tell(t, "increment 20s job number %d", times)
 	}
 	for _, p := range slices.Concat(pythons, ours) {
-		p.says(t, "incremented")
+		p.Says(t, "incremented")
 	}
 	t.Logf("%d increments took %v", 2*each*times, time.Since(began))
 	for _, p := range ours {
-		p.kill()
+		p.Kill()
 	}
-	if got := faultInt(t, value(t, s, "number")); got != 2*each*times {
+	if got := locks.Int(t, value(t, s, "number")); got != 2*each*times {
 		t.Errorf("counted %d, want %d", got, 2*each*times)
 	}
 }
@@ -133,22 +121,22 @@ func TestInteropPythonResets(t *testing.T) {
 	const ttl = 1500 * time.Millisecond
 	for _, command := range []string{"reset job", "reset_all"} {
 		t.Run(command, func(t *testing.T) {
-			events := newFaultEvents()
-			s, c, python := interop(t, &lock.Options{TTL: ttl, Hooks: events.hooks()})
+			events := locks.NewEvents()
+			s, c, python := interop(t, &lock.Options{TTL: ttl, Hooks: events.Hooks()})
 			lease := acquire(t, c.Mutex("job"))
 			if fence := value(t, s, "lock-fence:job"); fence == "" {
 				t.Error("no fence")
 			}
-			wait := faultLock(soon(t), faultMet(t, s.URL(), nil).Mutex("job"))
-			faultBlocked(t, s, 1)
+			wait := locks.Later(soon(t), locks.Met(t, s.URL(), nil).Mutex("job"))
+			s.Blocked(t, 1)
 			reset := time.Now()
-			python.tell(t, "%s", command)
-			python.says(t, "reset")
-			next, _ := faultGot(t, wait)
-			lost := await(t, "Lost", events.lost)
-			t.Logf("told after %v", faultTook(t, "to be told", reset, time.Now(), ttl/3+ttl/6+faultSlack))
-			faultIs(t, "Lost", lost.Err, lock.ErrLost, renewal.ErrNotOwner)
-			faultIs(t, "Unlock", lease.Unlock(soon(t)), lock.ErrNotHeld, lock.ErrLost)
+			python.Tell(t, "%s", command)
+			python.Says(t, "reset")
+			next, _ := locks.Got(t, wait)
+			lost := await(t, "Lost", events.Lost)
+			t.Logf("told after %v", locks.Took(t, "to be told", reset, time.Now(), ttl/3+ttl/6+locks.Slack))
+			locks.Is(t, "Lost", lost.Err, lock.ErrLost, renewal.ErrNotOwner)
+			locks.Is(t, "Unlock", lease.Unlock(soon(t)), lock.ErrNotHeld, lock.ErrLost)
 			if next.Fence() <= lease.Fence() {
 				t.Errorf("fences: %d, after the reset %d", lease.Fence(), next.Fence())
 			}
@@ -181,18 +169,18 @@ func TestInteropGoResets(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, client, holder := interop(t, nil)
-			holder.tell(t, "lock job -")
-			holder.says(t, "locked")
-			waiter := interopStart(t, s)
-			waiter.tell(t, "wait job -")
-			waiter.says(t, "waiting")
-			faultBlocked(t, s, 1)
+			holder.Tell(t, "lock job -")
+			holder.Says(t, "locked")
+			waiter := peer.Python(t, s)
+			waiter.Tell(t, "wait job -")
+			waiter.Says(t, "waiting")
+			s.Blocked(t, 1)
 			if err := c.reset(soon(t), client); err != nil {
 				t.Fatal(err)
 			}
-			id := waiter.says(t, "acquired")
-			holder.tell(t, "unlock job")
-			holder.says(t, "not held")
+			id := waiter.Says(t, "acquired")
+			holder.Tell(t, "unlock job")
+			holder.Says(t, "not held")
 			if got := value(t, s, "lock:job"); got != id {
 				t.Errorf("the lock holds %q, want %q", got, id)
 			}
@@ -219,12 +207,12 @@ func TestInteropPythonWaitsWithoutExpire(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			s, c, python := interop(t, nil)
 			block(t, c, time.Minute)
-			python.tell(t, "wait job -")
-			python.says(t, "waiting")
-			faultBlocked(t, s, 1)
+			python.Tell(t, "wait job -")
+			python.Says(t, "waiting")
+			s.Blocked(t, 1)
 			free := wake(t, s, c)
-			id := python.says(t, "acquired")
-			t.Logf("acquired after %v", faultTook(t, "the wake-up", free, time.Now(), faultSlack))
+			id := python.Says(t, "acquired")
+			t.Logf("acquired after %v", locks.Took(t, "the wake-up", free, time.Now(), locks.Slack))
 			if got := value(t, s, "lock:job"); got != id {
 				t.Errorf("the lock holds %q, want %q", got, id)
 			}
@@ -235,8 +223,8 @@ func TestInteropPythonWaitsWithoutExpire(t *testing.T) {
 // ResetAll by label leaves Python's locks alone.
 func TestInteropResetAllByLabel(t *testing.T) {
 	s, c, python := interop(t, &lock.Options{Label: "importer"})
-	python.tell(t, "lock theirs -")
-	id := python.says(t, "locked")
+	python.Tell(t, "lock theirs -")
+	id := python.Says(t, "locked")
 	lease := acquire(t, c.Mutex("ours"))
 	owners, err := c.ResetAll(soon(t), lock.Filter{Label: "importer"})
 	if err != nil || len(owners) != 1 || owners[0].Name != "ours" {
@@ -245,21 +233,21 @@ func TestInteropResetAllByLabel(t *testing.T) {
 	if got := value(t, s, "lock:theirs"); got != id {
 		t.Errorf("Python's lock holds %q, want %q", got, id)
 	}
-	faultIs(t, "Unlock", lease.Unlock(soon(t)), lock.ErrNotHeld)
+	locks.Is(t, "Unlock", lease.Unlock(soon(t)), lock.ErrNotHeld)
 }
 
 // Python extends a lock that Go holds, by its id. Go's renewal leaves the longer TTL alone.
 func TestInteropPythonExtends(t *testing.T) {
-	events := newFaultEvents()
-	s, c, python := interop(t, &lock.Options{TTL: time.Second, Hooks: events.hooks()})
+	events := locks.NewEvents()
+	s, c, python := interop(t, &lock.Options{TTL: time.Second, Hooks: events.Hooks()})
 	lease := acquire(t, c.Mutex("job"))
-	python.tell(t, "extend job 600 %s", lease.ID())
-	python.says(t, "extended")
+	python.Tell(t, "extend job 600 %s", lease.ID())
+	python.Says(t, "extended")
 	if pttl := s.Do(t, "PTTL", "lock:job").(int64); pttl < 500_000 {
 		t.Errorf("%d ms left after Python's extend", pttl)
 	}
 	for range 4 { // the first sees it, and the next sets right what nobody here asked for
-		events.renewedNow(t)
+		events.RenewedNow(t)
 	}
 	if pttl := s.Do(t, "PTTL", "lock:job").(int64); pttl > 1000 {
 		t.Errorf("%d ms left after Go's renewals", pttl)
@@ -269,18 +257,18 @@ func TestInteropPythonExtends(t *testing.T) {
 
 // A Go lock with a TTL below a second, which Python cannot express, is waited for by Python.
 func TestInteropSubSecondTTL(t *testing.T) {
-	events := newFaultEvents()
-	s, c, python := interop(t, &lock.Options{TTL: 600 * time.Millisecond, Hooks: events.hooks()})
+	events := locks.NewEvents()
+	s, c, python := interop(t, &lock.Options{TTL: 600 * time.Millisecond, Hooks: events.Hooks()})
 	lease := acquire(t, c.Mutex("job"))
-	python.tell(t, "wait job 20")
-	python.says(t, "waiting")
-	faultBlocked(t, s, 1)
-	events.renewedNow(t)
+	python.Tell(t, "wait job 20")
+	python.Says(t, "waiting")
+	s.Blocked(t, 1)
+	events.RenewedNow(t)
 	if !lease.Valid() {
 		t.Errorf("lost: %v", lease.Err())
 	}
 	unlock(t, lease)
-	id := python.says(t, "acquired")
+	id := python.Says(t, "acquired")
 	if got := value(t, s, "lock:job"); got != id {
 		t.Errorf("the lock holds %q, want %q", got, id)
 	}
@@ -290,10 +278,10 @@ func TestInteropSubSecondTTL(t *testing.T) {
 func TestInteropSameStateAfterRelease(t *testing.T) {
 	s, c, python := interop(t, nil)
 	unlock(t, acquire(t, c.Mutex("go")))
-	python.tell(t, "lock python 20")
-	python.says(t, "locked")
-	python.tell(t, "unlock python")
-	python.says(t, "unlocked")
+	python.Tell(t, "lock python 20")
+	python.Says(t, "locked")
+	python.Tell(t, "unlock python")
+	python.Says(t, "unlocked")
 	ours, theirs := s.Dump(t, "lock:go", "lock-signal:go"), s.Dump(t, "lock:python", "lock-signal:python")
 	if len(ours) > 1 || len(theirs) > 1 { // the signals expire after 1 s
 		t.Fatalf("left behind: %v, %v", ours, theirs)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -89,7 +90,7 @@ func TestBadCombinations(t *testing.T) {
 		}
 		m := c.MutexWith("x", &test.mutex)
 		for what, err := range map[string]error{
-			"TryLock": errOf(m.TryLock(soon(t))), "Adopt": errOf(m.Adopt(soon(t), "y")),
+			"TryLock": locks.ErrOf(m.TryLock(soon(t))), "Adopt": locks.ErrOf(m.Adopt(soon(t), "y")),
 		} {
 			if !errors.Is(err, lock.ErrInvalid) {
 				t.Errorf("%s with %+v of %+v: %v", what, test.mutex, test.client, err)
@@ -171,15 +172,15 @@ func TestBadNamesAndArguments(t *testing.T) {
 	before := total(s.CommandCounts(t))
 	var nilCtx context.Context
 	bad := map[string]error{
-		"TTL of a mutex":    errOf(c.MutexWith("x", &lock.MutexOptions{TTL: 1}).Lock(soon(t))),
-		"margin of a mutex": errOf(c.MutexWith("x", &lock.MutexOptions{Margin: time.Hour}).Lock(soon(t))),
-		"label of a mutex":  errOf(c.MutexWith("x", &lock.MutexOptions{Label: "h:1"}).TryLock(soon(t))),
-		"Lock nil ctx":      errOf(c.Mutex("x").Lock(nilCtx)),
-		"TryLock nil ctx":   errOf(c.Mutex("x").TryLock(nilCtx)),
+		"TTL of a mutex":    locks.ErrOf(c.MutexWith("x", &lock.MutexOptions{TTL: 1}).Lock(soon(t))),
+		"margin of a mutex": locks.ErrOf(c.MutexWith("x", &lock.MutexOptions{Margin: time.Hour}).Lock(soon(t))),
+		"label of a mutex":  locks.ErrOf(c.MutexWith("x", &lock.MutexOptions{Label: "h:1"}).TryLock(soon(t))),
+		"Lock nil ctx":      locks.ErrOf(c.Mutex("x").Lock(nilCtx)),
+		"TryLock nil ctx":   locks.ErrOf(c.Mutex("x").TryLock(nilCtx)),
 		"Do nil ctx":        c.Do(nilCtx, "x", func(context.Context) error { return nil }),
 		"Do nil fn":         c.Do(soon(t), "x", nil),
-		"Owner nil ctx":     errOf(c.Owner(nilCtx, "x")),
-		"ResetAll nil ctx":  errOf(c.ResetAll(nilCtx, lock.Filter{All: true})),
+		"Owner nil ctx":     locks.ErrOf(c.Owner(nilCtx, "x")),
+		"ResetAll nil ctx":  locks.ErrOf(c.ResetAll(nilCtx, lock.Filter{All: true})),
 		"Shutdown nil ctx":  c.Shutdown(nilCtx),
 		"Unlock nil ctx":    lease.Unlock(nilCtx),
 		"Extend nil ctx":    lease.Extend(nilCtx, time.Minute),
@@ -187,29 +188,29 @@ func TestBadNamesAndArguments(t *testing.T) {
 		"Extend negative":   lease.Extend(soon(t), -time.Second),
 		"Extend too long":   lease.Extend(soon(t), 367*24*time.Hour),
 		"Extend too short":  lease.Extend(soon(t), 49*time.Millisecond),
-		"empty filter":      errOf(c.ResetAll(soon(t), lock.Filter{})),
-		"all but":           errOf(c.ResetAll(soon(t), lock.Filter{All: true, Label: "x"})),
-		"negative age":      errOf(c.ResetAll(soon(t), lock.Filter{OlderThan: -1})),
-		"dead anywhere":     errOf(c.ResetAll(soon(t), lock.Filter{DeadHere: true})),
-		"Detach nil ctx":    errOf(lease.Detach(nilCtx)),
-		"Adopt nil ctx":     errOf(c.Mutex("x").Adopt(nilCtx, "id")),
-		"Adopt no id":       errOf(c.Mutex("x").Adopt(soon(t), "")),
-		"Adopt kept":        errOf(c.Mutex("x").Adopt(soon(t), "id/kept")),
-		"Adopt long id":     errOf(c.Mutex("x").Adopt(soon(t), strings.Repeat("x", 513))),
-		"Adopt given id":    errOf(c.MutexWith("x", &lock.MutexOptions{ID: "y"}).Adopt(soon(t), "id")),
+		"empty filter":      locks.ErrOf(c.ResetAll(soon(t), lock.Filter{})),
+		"all but":           locks.ErrOf(c.ResetAll(soon(t), lock.Filter{All: true, Label: "x"})),
+		"negative age":      locks.ErrOf(c.ResetAll(soon(t), lock.Filter{OlderThan: -1})),
+		"dead anywhere":     locks.ErrOf(c.ResetAll(soon(t), lock.Filter{DeadHere: true})),
+		"Detach nil ctx":    locks.ErrOf(lease.Detach(nilCtx)),
+		"Adopt nil ctx":     locks.ErrOf(c.Mutex("x").Adopt(nilCtx, "id")),
+		"Adopt no id":       locks.ErrOf(c.Mutex("x").Adopt(soon(t), "")),
+		"Adopt kept":        locks.ErrOf(c.Mutex("x").Adopt(soon(t), "id/kept")),
+		"Adopt long id":     locks.ErrOf(c.Mutex("x").Adopt(soon(t), strings.Repeat("x", 513))),
+		"Adopt given id":    locks.ErrOf(c.MutexWith("x", &lock.MutexOptions{ID: "y"}).Adopt(soon(t), "id")),
 		"ReleaseID nil ctx": c.ReleaseID(nilCtx, "x", "id"),
 		"ReleaseID no id":   c.ReleaseID(soon(t), "x", ""),
 		"ReleaseID no name": c.ReleaseID(soon(t), "", "id"),
 		"Extend for ever":   lease.Extend(soon(t), lock.NoExpiry),
-		"pattern not UTF-8": errOf(c.ResetAll(soon(t), lock.Filter{Name: "\xff"})),
+		"pattern not UTF-8": locks.ErrOf(c.ResetAll(soon(t), lock.Filter{Name: "\xff"})),
 	}
 	for _, name := range []string{
 		"", strings.Repeat("x", 513), "a\xffb", "tab\tin", "nul\x00", "line\n", "c1\u0085",
 	} {
-		bad["Lock "+name] = errOf(c.Mutex(name).Lock(soon(t)))
-		bad["TryLock "+name] = errOf(c.Mutex(name).TryLock(soon(t)))
+		bad["Lock "+name] = locks.ErrOf(c.Mutex(name).Lock(soon(t)))
+		bad["TryLock "+name] = locks.ErrOf(c.Mutex(name).TryLock(soon(t)))
 		bad["Do "+name] = c.Do(soon(t), name, func(context.Context) error { return nil })
-		bad["Owner "+name] = errOf(c.Owner(soon(t), name))
+		bad["Owner "+name] = locks.ErrOf(c.Owner(soon(t), name))
 		_, _, bad["Reset "+name] = c.Reset(soon(t), name)
 	}
 	for what, err := range bad {

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/locktest"
@@ -49,10 +50,10 @@ func (w *formatWaits) handOver(t *testing.T, got <-chan result) time.Duration {
 	released := time.Now()
 	unlock(t, w.lease)
 	r := await(t, "the lock", got)
-	if r.err != nil {
-		t.Fatal(r.err)
+	if r.Err != nil {
+		t.Fatal(r.Err)
 	}
-	w.lease, w.holder, w.waiter = r.lease, w.waiter, w.holder
+	w.lease, w.holder, w.waiter = r.Lease, w.waiter, w.holder
 	return time.Since(released)
 }
 
@@ -100,7 +101,7 @@ func TestTwoFormatsWaitFor(t *testing.T) {
 		slowest, looked := handovers(t, func(o *lock.Options) *lock.Client { return open(t, s, o) }, 12,
 			func() { blocked(t, s, 2) })
 		t.Logf("%d of 12 handovers took a look, the slowest %v", looked, slowest)
-		faultTook(t, "a handover", time.Now().Add(-slowest), time.Now(), faultS+faultSlack)
+		locks.Took(t, "a handover", time.Now().Add(-slowest), time.Now(), locks.S+locks.Slack)
 	})
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()

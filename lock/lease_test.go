@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -262,13 +263,23 @@ func TestContextKeepsTheLease(t *testing.T) {
 	runtime.KeepAlive(ctx)
 }
 
-// must unwraps what returned a lease.
-func must(lease *lock.Lease, err error) func(t testing.TB) *lock.Lease {
-	return func(t testing.TB) *lock.Lease {
-		t.Helper()
-		if err != nil {
-			t.Fatalf("no lease: %v", err)
-		}
-		return lease
+// A lock that turns out to be lost when it is detached is told as lost.
+func TestDetachTellsOfTheLoss(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	lost := make(chan lock.LostInfo, 1)
+	c := locks.Open(t, s.URL(), &lock.Options{Hooks: lock.Hooks{Lost: func(i lock.LostInfo) { lost <- i }}})
+	lease := locks.Acquire(t, c.Mutex("job"))
+	s.Do(t, "DEL", "lock:job")
+	s.Do(t, "RPUSH", "lock:job", "x")
+	id, err := lease.Detach(locks.Soon(t))
+	if id != "" || !errors.Is(err, lock.ErrNotHeld) || !errors.Is(err, lock.ErrWrongType) {
+		t.Errorf("Detach: %q, %v", id, err)
+	}
+	if i := locks.Await(t, "Lost", lost); i.Name != "job" || !errors.Is(i.Err, lock.ErrLost) {
+		t.Errorf("told %+v", i)
+	}
+	if stats := c.Stats(); stats.Lost != 1 || stats.Held != 0 {
+		t.Errorf("the stats are %+v", stats)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -93,7 +94,7 @@ func TestListCloseInTheBody(t *testing.T) {
 				}
 				began := time.Now()
 				_ = c.Close()
-				if took := time.Since(began); took >= faultR {
+				if took := time.Since(began); took >= locks.R {
 					t.Errorf("Close took %v", took)
 				}
 			})

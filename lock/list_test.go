@@ -133,8 +133,8 @@ func TestListWaiters(t *testing.T) {
 	}
 	cancel()
 	for _, wait := range waits {
-		if r := await(t, "the end of a wait", wait); !errors.Is(r.err, context.Canceled) {
-			t.Errorf("Lock: %v", r.err)
+		if r := await(t, "the end of a wait", wait); !errors.Is(r.Err, context.Canceled) {
+			t.Errorf("Lock: %v", r.Err)
 		}
 	}
 	redistest.Until(t, "nobody waits any more", func() bool {

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/testing/doccheck"
 )
 
 // migratingRows returns the rows of the tables of docs/migrating.md whose last column has this title,
@@ -45,7 +47,7 @@ func migratingRows(t *testing.T, title string) [][]string {
 // one; so must the checks of the contract that it calls by their names.
 func TestMigratingNamesTests(t *testing.T) {
 	t.Parallel()
-	tests, checks := faultTests(t), contractChecks(t)
+	tests, checks := doccheck.Tests(t, ".."), contractChecks(t)
 	test := regexp.MustCompile(`\bTest[A-Z]\w+`)
 	for _, row := range migratingRows(t, "tests") {
 		feature, shown := row[1], row[len(row)-1]

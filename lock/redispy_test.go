@@ -2,32 +2,30 @@ package lock_test
 
 import (
 	"errors"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
+	"github.com/holdfast-go/holdfast/internal/testing/peer"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
 // redisPy returns a server, a client of ours whose locks are bare names, and redis-py's own Lock in a
 // process that does what it is told.
-func redisPy(t *testing.T) (*redistest.Server, *lock.Client, *faultProcess) {
+func redisPy(t *testing.T) (*redistest.Server, *lock.Client, *peer.Process) {
 	t.Helper()
 	t.Parallel()
-	python, env := redistest.RedisPy(t)
-	s := faultServer(t)
-	cmd := exec.Command(python, filepath.Join("testdata", "redispy.py"), s.URL())
-	cmd.Env = env
-	return s, faultMet(t, s.URL(), &lock.Options{KeyFormat: "%s"}), faultRun(t, cmd)
+	redistest.RedisPy(t) // before a server is started
+	s := locks.Server(t)
+	return s, locks.Met(t, s.URL(), &lock.Options{KeyFormat: "%s"}), peer.RedisPy(t, s)
 }
 
 // redis-py holds: Go sees it, waits, and finds the lock free by looking, for no signal is pushed.
 func TestRedisPyHolds(t *testing.T) {
 	s, c, python := redisPy(t)
-	python.tell(t, "lock job 60")
-	token := python.says(t, "locked")
+	python.Tell(t, "lock job 60")
+	token := python.Says(t, "locked")
 	var held *lock.HeldError
 	if _, err := c.Mutex("job").TryLock(soon(t)); !errors.As(err, &held) || held.TTL <= 0 {
 		t.Fatalf("TryLock: %v", err)
@@ -35,13 +33,13 @@ func TestRedisPyHolds(t *testing.T) {
 	if o, err := c.Owner(soon(t), "job"); err != nil || o.ID != token || o.Label != "" {
 		t.Errorf("Owner: %+v, %v", o, err)
 	}
-	wait := faultLock(soon(t), c.Mutex("job"))
-	faultBlocked(t, s, 1)
+	wait := locks.Later(soon(t), c.Mutex("job"))
+	s.Blocked(t, 1)
 	released := time.Now()
-	python.tell(t, "unlock job")
-	python.says(t, "unlocked")
-	lease, at := faultGot(t, wait)
-	t.Logf("found free after %v", faultTook(t, "the handover", released, at, faultS+faultSlack))
+	python.Tell(t, "unlock job")
+	python.Says(t, "unlocked")
+	lease, at := locks.Got(t, wait)
+	t.Logf("found free after %v", locks.Took(t, "the handover", released, at, locks.S+locks.Slack))
 	unlock(t, lease)
 }
 
@@ -49,15 +47,15 @@ func TestRedisPyHolds(t *testing.T) {
 func TestRedisPyWaits(t *testing.T) {
 	s, c, python := redisPy(t)
 	lease := acquire(t, c.Mutex("job"))
-	python.tell(t, "lock job 60")
-	python.says(t, "taken")
-	python.tell(t, "wait job 60")
-	python.says(t, "waiting")
+	python.Tell(t, "lock job 60")
+	python.Says(t, "taken")
+	python.Tell(t, "wait job 60")
+	python.Says(t, "waiting")
 	if err := lease.Renew(soon(t)); err != nil {
 		t.Errorf("Renew: %v", err)
 	}
 	unlock(t, lease)
-	token := python.says(t, "acquired")
+	token := python.Says(t, "acquired")
 	if got := value(t, s, "job"); got != token {
 		t.Errorf("the lock holds %q, want %q", got, token)
 	}
@@ -66,12 +64,12 @@ func TestRedisPyWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	python.tell(t, "owned job")
-	if got := python.says(t, "owned"); got != "False" {
+	python.Tell(t, "owned job")
+	if got := python.Says(t, "owned"); got != "False" {
 		t.Errorf("redis-py says that it owns it: %s", got)
 	}
-	python.tell(t, "unlock job")
-	python.says(t, "not held")
+	python.Tell(t, "unlock job")
+	python.Says(t, "not held")
 	if err := mine.Check(soon(t)); err != nil {
 		t.Errorf("Check: %v", err)
 	}

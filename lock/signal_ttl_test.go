@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -57,26 +58,26 @@ func TestSignalTTLAfterAMinimum(t *testing.T) {
 // So are those of releases in the background: of a lease, and of an acquire whose outcome is not known.
 func TestSignalTTLInTheBackground(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), nil)
 	signalled := func() bool { return pttl(t, s, "lock-signal:job") > 0 }
 
 	lease := acquire(t, c.MutexWith("job", &anHour))
 	s.Do(t, "CONFIG", "SET", "min-replicas-to-write", 1)
-	faultIs(t, "Unlock", lease.Unlock(soon(t)), lock.ErrUnknown)
+	locks.Is(t, "Unlock", lease.Unlock(soon(t)), lock.ErrUnknown)
 	s.Do(t, "CONFIG", "SET", "min-replicas-to-write", 0)
 	redistest.Until(t, "it is released", signalled)
 	signalFor(t, s, "Unlock in the background")
 
 	ctx, cancel := context.WithCancel(context.Background())
 	held := p.Catch(faultproxy.HoldReply, scripts.Acquire.SHA1)
-	got := faultLock(ctx, c.MutexWith("job", &anHour))
+	got := locks.Later(ctx, c.MutexWith("job", &anHour))
 	await(t, "the acquire", held.Done())
 	cancel()
 	r := await(t, "Lock", got)
-	if !errors.Is(r.err, lock.ErrUnknown) {
-		t.Fatalf("Lock: %v", r.err)
+	if !errors.Is(r.Err, lock.ErrUnknown) {
+		t.Fatalf("Lock: %v", r.Err)
 	}
 	p.Heal()
 	redistest.Until(t, "it is released", signalled)

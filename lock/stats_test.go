@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -35,7 +36,7 @@ func TestStats(t *testing.T) {
 	if got.Held != 1 || got.Acquired != 3 || got.Waiting != 0 || got.Handovers != 1 {
 		t.Errorf("handed over: %+v", got)
 	}
-	unlock(t, next.lease)
+	unlock(t, next.Lease)
 	_ = c.Close()
 	got = c.Stats()
 	if got.Held != 0 || got.Acquired != 3 || got.Lost != 1 || got.Connections != 0 {
@@ -45,9 +46,9 @@ func TestStats(t *testing.T) {
 
 func TestStatsCountRetries(t *testing.T) {
 	t.Parallel()
-	s := faultServer(t)
-	p := faultProxy(t, s)
-	c := faultMet(t, p.URL(), nil)
+	s := locks.Server(t)
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), nil)
 	p.Catch(faultproxy.CutReply, scripts.Acquire.SHA1)
 	lease := acquire(t, c.Mutex("job"))
 	if got := c.Stats(); got.Retries != 1 || got.Acquired != 1 {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -175,16 +176,16 @@ func everything(t *testing.T, s *redistest.Server, connect func() *lock.Client) 
 	}
 	unlock(t, lease)
 	r := await(t, "Lock", done)
-	if r.err != nil {
-		t.Fatal(r.err)
+	if r.Err != nil {
+		t.Fatal(r.Err)
 	}
-	if r.lease.Fence() <= lease.Fence() {
-		t.Errorf("fencing tokens %d, then %d", lease.Fence(), r.lease.Fence())
+	if r.Lease.Fence() <= lease.Fence() {
+		t.Errorf("fencing tokens %d, then %d", lease.Fence(), r.Lease.Fence())
 	}
 	if _, held, err := holder.Reset(soon(t), name); err != nil || !held {
 		t.Errorf("Reset: %v, %v", held, err)
 	}
-	if err := r.lease.Unlock(soon(t)); !errors.Is(err, lock.ErrNotHeld) {
+	if err := r.Lease.Unlock(soon(t)); !errors.Is(err, lock.ErrNotHeld) {
 		t.Errorf("Unlock after Reset: %v, want ErrNotHeld", err)
 	}
 	for subject, f := range check(t, holder) {
@@ -199,7 +200,7 @@ func TestTLSUntrusted(t *testing.T) {
 	t.Parallel()
 	s := startTLS(t)
 	opened := func(url string) func() *lock.Client {
-		return func() *lock.Client { return faultOpen(t, url, nil) }
+		return func() *lock.Client { return locks.Open(t, url, nil) }
 	}
 	for _, test := range []struct {
 		name string
@@ -218,7 +219,7 @@ func TestTLSUntrusted(t *testing.T) {
 		{"no TLS where it is expected", opened(s.url("redis", "127.0.0.1")), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for call, err := range faultAtOnce(t, test.open, tlsPassword) {
+			for call, err := range locks.AtOnce(t, test.open, tlsPassword) {
 				if !strings.Contains(err.Error(), test.want) || errors.Is(err, lock.ErrUnknown) {
 					t.Errorf("%s: %v: does not say %q", call, err, test.want)
 				}
@@ -260,7 +261,7 @@ func TestTLSProcess(t *testing.T) {
 	if url == "" {
 		return // not a test of its own
 	}
-	c := faultOpen(t, url, nil)
+	c := locks.Open(t, url, nil)
 	err := c.Do(soon(t), "job", func(context.Context) error {
 		fmt.Println("\nOPEN locked")
 		return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -26,7 +27,7 @@ func TestUnixSocket(t *testing.T) {
 				u.User = url.UserPassword(test.user, password)
 			}
 			s.Do(t, "FLUSHALL")
-			everything(t, s, func() *lock.Client { return faultOpen(t, u.String(), nil) })
+			everything(t, s, func() *lock.Client { return locks.Open(t, u.String(), nil) })
 			info, _ := s.Do(t, "INFO", "keyspace").([]byte) // the fences are there still
 			if !strings.Contains(string(info), test.keys+":") || strings.Count(string(info), "keys=") != 1 {
 				t.Errorf("keys are in another database than %s: %s", test.keys, info)
@@ -43,8 +44,8 @@ func TestUnixSocketRefused(t *testing.T) {
 		"no such file": s.Addr() + ".gone",
 		"WRONGPASS":    s.Addr(),
 	} {
-		open := func() *lock.Client { return faultOpen(t, "unix://:wr0ng@"+path, nil) }
-		for call, err := range faultAtOnce(t, open, "wr0ng") {
+		open := func() *lock.Client { return locks.Open(t, "unix://:wr0ng@"+path, nil) }
+		for call, err := range locks.AtOnce(t, open, "wr0ng") {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v: does not say %s", call, err, want)
 			}

@@ -9,27 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
-
-// blockedClients returns how many connections block in Redis.
-func blockedClients(t testing.TB, s *redistest.Server) int {
-	t.Helper()
-	info, err := redis.String(s.Do(t, "INFO", "clients"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for line := range strings.Lines(info) {
-		if _, err := fmt.Sscanf(line, "blocked_clients:%d", &n); err == nil {
-			return n
-		}
-	}
-	return 0
-}
 
 func TestWaiterGetsTheLockOnRelease(t *testing.T) {
 	t.Parallel()
@@ -42,7 +25,7 @@ func TestWaiterGetsTheLockOnRelease(t *testing.T) {
 	unlock(t, must(unpack(await(t, "the lock", waiter)))(t))
 }
 
-func unpack(r result) (*lock.Lease, error) { return r.lease, r.err }
+func unpack(r result) (*lock.Lease, error) { return r.Lease, r.Err }
 
 // A holder that died leaves a key that expires. No signal comes; the waiter's own timer does it.
 func TestWaiterGetsTheLockOnExpiry(t *testing.T) {
@@ -99,7 +82,7 @@ func TestWaitersOfOneProcessStandInLine(t *testing.T) {
 				t.Errorf("waiter %d: %v", i, err)
 			}
 		})
-		redistest.Until(t, "the waiter is in line", func() bool { return waiting(t, s, c) == i+1 })
+		redistest.Until(t, "the waiter is in line", func() bool { return locks.Waiting(t, s) == i+1 })
 	}
 	unlock(t, lease)
 	all.Wait()
@@ -111,23 +94,6 @@ func TestWaitersOfOneProcessStandInLine(t *testing.T) {
 	if info := await(t, "Waiting", waits); info.Name != "job" || info.Owner.Label == "" {
 		t.Errorf("told %+v", info)
 	}
-}
-
-// waiting returns how many waiters of a client its register in Redis shows; its one-second look
-// writes it.
-func waiting(t testing.TB, s *redistest.Server, _ *lock.Client) int {
-	t.Helper()
-	n := 0
-	for _, key := range s.Keys(t, "lock-waiting:*") {
-		counts, err := redis.IntMap(s.Do(t, "HGETALL", key), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, count := range counts {
-			n += count
-		}
-	}
-	return n
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {
@@ -171,8 +137,8 @@ func TestCancelledWaitersLoseNoSignal(t *testing.T) {
 		}
 		go cancel() // beside the release
 		unlock(t, lease)
-		if r := await(t, "the quitter", quitter); r.err == nil {
-			unlock(t, r.lease)
+		if r := await(t, "the quitter", quitter); r.Err == nil {
+			unlock(t, r.Lease)
 		}
 		unlock(t, must(unpack(await(t, "the stayer", stayer)))(t))
 	}
@@ -245,7 +211,7 @@ func TestIdleWaitingIsCheap(t *testing.T) {
 			})
 		}
 	}
-	redistest.Until(t, "all wait", func() bool { return waiting(t, s, c) == 1000 })
+	redistest.Until(t, "all wait", func() bool { return locks.Waiting(t, s) == 1000 })
 	if n := s.Clients(t, "holdfast:waiter"); n > 4 {
 		t.Errorf("%d connections", n)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/holdfast-go/holdfast/internal/testing/containers"
-	"github.com/holdfast-go/holdfast/internal/testing/faultjob"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/renewal"
@@ -17,7 +17,7 @@ import (
 // A job is one whose Redis is in a container. Its clients talk to the container's own address: the
 // published port accepts connections for a server that is paused.
 type job struct {
-	*faultjob.Job
+	*locks.Job
 	server *containers.Server
 }
 
@@ -32,7 +32,7 @@ func newJob(t *testing.T, ttl time.Duration, conf ...string) *job {
 	} else {
 		conn.Close()
 	}
-	j.Job = faultjob.New(t, ttl, func(o *lock.Options) *lock.Client { return j.open(t, o) })
+	j.Job = locks.NewJob(t, ttl, func(o *lock.Options) *lock.Client { return j.open(t, o) })
 	j.Renewed(t) // all connections are there
 	return j
 }
@@ -103,20 +103,20 @@ func TestFaultContainerAwayTooLong(t *testing.T) {
 			cut.off(j.server, t)
 			<-ctx.Done()
 			told := time.Now()
-			faultjob.Took(t, "to be told after the deadline", j.Lease.Deadline(), told, faultjob.Slack)
-			faultjob.Is(t, "cause", context.Cause(ctx), lock.ErrLost, renewal.ErrExpired)
+			locks.Took(t, "to be told after the deadline", j.Lease.Deadline(), told, locks.Slack)
+			locks.Is(t, "cause", context.Cause(ctx), lock.ErrLost, renewal.ErrExpired)
 			cut.on(j.server, t)
 			on := time.Now()
 			next, at := j.Next(t)
-			t.Logf("acquired %v after it was back", faultjob.Took(t, "the waiter", on, at, ttl+faultjob.S+faultjob.R))
+			t.Logf("acquired %v after it was back", locks.Took(t, "the waiter", on, at, ttl+locks.S+locks.R))
 			if at.Before(told) {
 				t.Errorf("acquired %v before the holder was told", told.Sub(at))
 			}
 			if next.Fence() <= j.Lease.Fence() {
 				t.Errorf("fences: %d, then %d", j.Lease.Fence(), next.Fence())
 			}
-			faultjob.Is(t, "Unlock", j.Lease.Unlock(faultjob.Soon(t)), lock.ErrNotHeld, lock.ErrLost)
-			faultjob.Unlock(t, next)
+			locks.Is(t, "Unlock", j.Lease.Unlock(locks.Soon(t)), lock.ErrNotHeld, lock.ErrLost)
+			locks.Unlock(t, next)
 		})
 	}
 }
@@ -130,12 +130,12 @@ func TestFaultContainerEmpty(t *testing.T) {
 	j.server.Restart(t)
 	up := time.Now()
 	lost := j.Lost(t)
-	t.Logf("told after %v", faultjob.Took(t, "to be told", up, time.Now(), ttl/3+ttl/6+faultjob.Slack))
-	faultjob.Is(t, "Lost", lost, lock.ErrLost, renewal.ErrNotOwner)
+	t.Logf("told after %v", locks.Took(t, "to be told", up, time.Now(), ttl/3+ttl/6+locks.Slack))
+	locks.Is(t, "Lost", lost, lock.ErrLost, renewal.ErrNotOwner)
 	next, at := j.Next(t)
-	faultjob.Took(t, "the waiter", up, at, faultjob.S+faultjob.R)
+	locks.Took(t, "the waiter", up, at, locks.S+locks.R)
 	if next.Fence() <= j.Lease.Fence() {
 		t.Errorf("fences: %d, after the restart %d", j.Lease.Fence(), next.Fence())
 	}
-	faultjob.Unlock(t, next)
+	locks.Unlock(t, next)
 }

@@ -1,5 +1,5 @@
 // Package doccheck type-checks the Go code in README.md, CONTRIBUTING.md and docs: every block that
-// a fence of the form ```go begins. It consists of a test.
+// a fence of the form ```go begins. It consists of a test, and of [Tests] for other checks of documents.
 //
 // A block that begins with a package clause is a file, together with the blocks of declarations that
 // come later in the document, and must compile as it is. Any other is a fragment: declarations, or the

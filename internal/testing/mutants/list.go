@@ -5,7 +5,7 @@ var classics = []mutant{
 	{
 		"m1a", "the deadline counts from the acquire's reply",
 		edits{{"lock/attempt.go", "Sent:      renewal.At(before),", "Sent:      renewal.Now(),"}},
-		tests{in: "lock", run: "FaultAcquireReplyLost"},
+		tests{in: "internal/testing/faults", run: "FaultAcquireReplyLost"},
 	},
 	{
 		"m1b", "the deadline counts from the renewal's reply",
@@ -19,7 +19,7 @@ var classics = []mutant{
 	{
 		"m2", "no margin",
 		edits{{"lock/options.go", "	return defaultMargin(ttl)", "	return 0"}},
-		tests{in: "lock", run: "FaultRenewalReplyLate"},
+		tests{in: "internal/testing/faults", run: "FaultRenewalReplyLate"},
 	},
 	{
 		"m3", "release without compare",
@@ -71,12 +71,12 @@ var classics = []mutant{
 			"fence: fence, twice: doubt}, before)",
 			"fence: before.UnixMicro() + 0*fence, twice: doubt}, before)",
 		}},
-		tests{in: "lock", run: "FaultAcquireReplyLost"},
+		tests{in: "internal/testing/faults", run: "FaultAcquireReplyLost"},
 	},
 	{
 		"m11", "a blind retry of the acquire",
 		edits{{"lock/attempt.go", "cmp.Or(a.id, a.given())", "cmp.Or(a.given())"}},
-		tests{in: "lock", run: "FaultAcquireReplyLost"},
+		tests{in: "internal/testing/faults", run: "FaultAcquireReplyLost"},
 	},
 	{
 		"m12", "a given id that is there is success",
@@ -103,6 +103,6 @@ var classics = []mutant{
 			"(redis.Conn, error) { return pool.Dial() }}, nil",
 			"(redis.Conn, error) { return pool.Get(), nil }}, nil",
 		}},
-		tests{in: "lock", run: "FaultPool|FaultReplica|Pool"},
+		tests{in: "internal/testing/faults", run: "FaultPool|FaultReplica"},
 	},
 }

@@ -71,7 +71,7 @@ var others = []mutant{
 			"	a.mutex.client.janitor.release(a.inDoubt(), time.Now(), a.until, a.gaveUp)\n",
 			"",
 		}},
-		tests{in: "lock", run: "FaultAcquireRepliesLost"},
+		tests{in: "internal/testing/faults", run: "FaultAcquireRepliesLost"},
 	},
 	{
 		"shrunk", "what left a pool is given out",
@@ -174,7 +174,7 @@ var others = []mutant{
 	{
 		"one by one", "one signal is read per round trip",
 		edits{{"lock/redis_wait.go", "	if len(names) > 1 {", "	if false {"}},
-		tests{in: "lock", run: "FaultReleasedTogether"},
+		tests{in: "internal/testing/faults", run: "FaultReleasedTogether"},
 	},
 	{
 		"hung dial", "a dial that hangs outlives its waiters",
@@ -207,7 +207,7 @@ var others = []mutant{
 			"if owner ~= must and not again then",
 			"if owner ~= must and not again and not must then",
 		}},
-		tests{in: "lock", run: "SeizeExecutedLate"},
+		tests{in: "internal/testing/faults", run: "SeizeExecutedLate"},
 	},
 	{
 		"late reset", "a Reset takes the lock from whoever holds it by then",
@@ -216,12 +216,12 @@ var others = []mutant{
 			"if not owner or string.sub(owner, 1, 1025) ~= ARGV[2] then",
 			"if not owner then",
 		}},
-		tests{in: "lock", run: "ResetExecutedLate"},
+		tests{in: "internal/testing/faults", run: "ResetExecutedLate"},
 	},
 	{
 		"kept id", "the clean-up of a repeated acquire goes by the id alone",
 		edits{{"lock/unlock.go", "if a.err == nil && a.found != handedOn {", "if true {"}},
-		tests{in: "lock", run: "AdoptedWhileOvertaken"},
+		tests{in: "internal/testing/faults", run: "AdoptedWhileOvertaken"},
 	},
 	{
 		"foreign", "ResetAll and List touch keys that are no locks",
@@ -249,12 +249,12 @@ var others = []mutant{
 	{
 		"wrong server", "Lock waits on a replica, or on another node, from the first call on",
 		edits{{"lock/redis.go", "	return wrong && !s.answered.Load()", "	return wrong && false"}},
-		tests{in: "lock", run: "FaultWrongServer$"},
+		tests{in: "internal/testing/faults", run: "FaultWrongServer$"},
 	},
 	{
 		"failover", "Lock gives up at a failover",
 		edits{{"lock/redis.go", "	return wrong && !s.answered.Load()", "	return wrong"}},
-		tests{in: "lock", run: "FaultWrongServerLater"},
+		tests{in: "internal/testing/faults", run: "FaultWrongServerLater"},
 	},
 	{
 		"flood", "trouble is told each time",
@@ -311,7 +311,7 @@ var others = []mutant{
 	{
 		"overtaken", "what a repeated acquire may take late is left",
 		edits{{"lock/unlock.go", "	return h.twice && now.Sub(h.since) < lateLimit", "	return false"}},
-		tests{in: "lock", run: "LateAfterUnlock"},
+		tests{in: "internal/testing/faults", run: "LateAfterUnlock"},
 	},
 	{
 		"cut", "an Extend does not wait for a cut of the key's TTL",
@@ -331,7 +331,7 @@ var others = []mutant{
 	{
 		"centuries", "a PTTL of centuries is believed",
 		edits{{"lock/redis.go", "	return min(ms, maxPTTL), ok", "	return ms, ok"}},
-		tests{in: "lock", run: "HeldForCenturies"},
+		tests{in: "internal/testing/faults", run: "HeldForCenturies"},
 	},
 	{
 		"behind", "the timers are not set anew when the wall clock has run ahead",
@@ -350,7 +350,7 @@ var others = []mutant{
 	{
 		"block again", "what a repeated Block may take late is left, after a Reset",
 		edits{{"lock/force.go", "			if repeated && a.must == \"\" {\n", "			if repeated && false {\n"}},
-		tests{in: "lock", run: "BlockExecutedLateAfter"},
+		tests{in: "internal/testing/faults", run: "BlockExecutedLateAfter"},
 	},
 	{
 		"tail kill", "what a connection that was given up has left under way is not ended",
@@ -387,7 +387,7 @@ var others = []mutant{
 	{
 		"not sent", "a repeat that was not sent hides the first attempt",
 		edits{{"lock/errors.go", "	if err != nil && sent(first) && !sent(err) {", "	if false {"}},
-		tests{in: "lock", run: "RepeatNotSent"},
+		tests{in: "internal/testing/faults", run: "RepeatNotSent"},
 	},
 	{
 		"untold", "a lease does not keep its contexts",

@@ -124,14 +124,32 @@ func (s *Server) Blocked(t testing.TB, n int) {
 	t.Helper()
 	c := s.Dial(t)
 	defer c.Close()
-	want := fmt.Sprintf("\nblocked_clients:%d\r", n)
 	Until(t, fmt.Sprintf("%d connections block", n), func() bool {
-		info, err := redis.String(c.Do("INFO", "clients"))
-		if err != nil {
-			t.Fatalf("redistest: INFO: %v", err)
-		}
-		return strings.Contains(info, want)
+		reply, err := c.Do("INFO", "clients")
+		return blocked(t, reply, err) == n
 	})
+}
+
+// BlockedNow returns how many connections, of anybody, block in Redis.
+func (s *Server) BlockedNow(t testing.TB) int {
+	t.Helper()
+	return blocked(t, s.Do(t, "INFO", "clients"), nil)
+}
+
+// blocked reads what INFO says of connections that block.
+func blocked(t testing.TB, reply any, err error) int {
+	t.Helper()
+	info, err := redis.String(reply, err)
+	if err != nil {
+		t.Fatalf("redistest: INFO: %v", err)
+	}
+	_, rest, _ := strings.Cut(info, "\nblocked_clients:")
+	digits, _, _ := strings.Cut(rest, "\r")
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		t.Fatalf("redistest: INFO has no blocked_clients: %v", err)
+	}
+	return n
 }
 
 // CommandCounts tells how often each command ran since the server's start, those inside scripts
