@@ -52,8 +52,8 @@
 //  2. A term ends at its validUntil whatever the extend function does, a call that hangs for ever
 //     included. The cause is [ErrExpired], or [ErrMaxHold] if that was reached. [Term.Valid] is false
 //     from that instant on, even where timers are late. A wall clock that jumped past it, as after a
-//     sleep, is noticed within a second, or a tenth of the shortest TTL if that is less. No clock
-//     ends a permanent term without a MaxHold.
+//     sleep, is noticed within a second, or a tenth of the shortest TTL if less. No clock ends a
+//     permanent term without a MaxHold.
 //  3. After [Term.End] returned no renewal of the term is written. End waits for the end of a write
 //     in progress, never for a reply.
 //  4. A term that the store disowns ends at once, with a cause that is [ErrNotOwner]. That goes for

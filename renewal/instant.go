@@ -51,8 +51,8 @@ func (i Instant) left(now Instant) time.Duration {
 
 // earliest is a deadline that passes as soon as one of the two does, by either clock.
 //
-// To take one of them whole would not do. If the wall clock was set between the two readings, the one
-// may be earlier by the monotonic clock and the other by the wall clock.
+// To take one of them whole would not do. If the wall clock was set between the readings, the one may be
+// earlier by the monotonic clock and the other by the wall clock.
 func earliest(a, b Instant) Instant {
 	if a.never {
 		return b
