@@ -83,7 +83,7 @@ func (c *conn) state(idle bool) (names, goOn bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	names = len(c.names) > 0
-	if h.stopped || !names && (idle || c.retiring) {
+	if h.stoppedLocked() || !names && (idle || c.retiring) {
 		if i := slices.Index(h.conns, c); i >= 0 {
 			h.conns = slices.Delete(h.conns, i, i+1)
 		}
@@ -130,7 +130,7 @@ func (c *conn) collect() (names []Name) {
 	h := c.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.stopped || h.degraded {
+	if h.stoppedLocked() || h.degraded {
 		return nil
 	}
 	h.settleLocked(c, time.Now())

@@ -18,15 +18,15 @@ type signalBack struct {
 
 // giveBackLocked has a signal put back into the store.
 func (h *Hub) giveBackLocked(name Name) {
-	if h.over || h.cutOff {
+	if h.phase >= hubCutOff {
 		return
 	}
-	h.back[name] = &signalBack{time.Now().Add(giveFor)}
-	if !h.giving {
-		h.giving = true
+	if h.back == nil {
+		h.back = make(map[Name]*signalBack)
 		h.running++
 		go h.give() // owned by the hub; ends when nothing is left to give, or soon after Stop
 	}
+	h.back[name] = &signalBack{time.Now().Add(giveFor)}
 }
 
 func (h *Hub) give() {
@@ -72,7 +72,9 @@ func (h *Hub) nextBack() map[Name]*signalBack {
 			break
 		}
 	}
-	h.giving = len(batch) > 0
+	if len(batch) == 0 {
+		h.back = nil
+	}
 	return batch
 }
 

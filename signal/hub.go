@@ -43,20 +43,47 @@ type Hub struct {
 	ended   chan struct{}   // closed when the hub is closed and its last goroutine has ended
 
 	mu      sync.Mutex // guards the fields below, and those of entries and waiters
+	phase   hubPhase
 	entries map[Name]*entry
 	conns   []*conn
 	born    int                  // how many connections there ever were: the next one's number
 	surplus map[string]time.Time // since when a group has had a connection too many
-	stopped bool
-	closed  bool // Close was called
-	cutOff  bool // Close has lost patience
-	running int  // the goroutines of connections, two each, and the one that gives back
-	over    bool // ended is closed
+	running int                  // the goroutines of connections, two each, and the one that gives back
 
-	back   map[Name]*signalBack // by name; a new one for every signal
-	giving bool                 // the goroutine that gives back runs
+	// What is to be given back; a new one for every signal. Nil: no goroutine gives back.
+	back map[Name]*signalBack
 
-	degraded bool // the store refuses blocking reads
+	// The store refuses blocking reads. It is apart from the phase: it may be found out in any, and
+	// a hub that only looks is stopped and closed as others are.
+	degraded bool
+}
+
+// A hubPhase says how far the end of a hub has come. No phase is left for an earlier one.
+//
+//	open      Stop, or Close                    -> stopped
+//	stopped   Close                             -> closing
+//	closing   Close has lost its patience       -> cut off
+//	          the last goroutine has ended      -> over
+//	cut off   the last goroutine has ended      -> over
+//
+// From stopped on nobody joins, no read begins and the connections end. Signals are still given
+// back until the hub is cut off. When it is over, nothing runs and nothing can start.
+type hubPhase int
+
+const (
+	hubOpen hubPhase = iota
+	hubStopped
+	hubClosing
+	hubCutOff
+	hubOver
+)
+
+func (h *Hub) stoppedLocked() bool { return h.phase >= hubStopped }
+
+// enterPhaseLocked brings the hub at least to the phase, and to its end if nothing runs.
+func (h *Hub) enterPhaseLocked(p hubPhase) {
+	h.phase = max(h.phase, p)
+	h.endLocked()
 }
 
 // New returns a hub that waits in store. Nil options are ready for use.
@@ -70,7 +97,6 @@ func New(store Store, o *Options) *Hub {
 		stop:    ctx.Done(),
 		ended:   make(chan struct{}),
 		entries: make(map[Name]*entry),
-		back:    make(map[Name]*signalBack),
 		surplus: make(map[string]time.Time),
 	}
 }
@@ -78,11 +104,11 @@ func New(store Store, o *Options) *Hub {
 // Stop refuses new waiters and ends the waiting of all others with [ErrClosed]. It does not block.
 func (h *Hub) Stop() {
 	h.mu.Lock()
-	if h.stopped {
+	if h.stoppedLocked() {
 		h.mu.Unlock()
 		return
 	}
-	h.stopped = true
+	h.enterPhaseLocked(hubStopped)
 	h.cancel()
 	var blocked []*conn
 	for _, c := range h.conns {
@@ -103,8 +129,7 @@ func (h *Hub) Stop() {
 func (h *Hub) Close(limit time.Duration) {
 	h.Stop()
 	h.mu.Lock()
-	h.closed = true
-	h.endLocked()
+	h.enterPhaseLocked(hubClosing)
 	h.mu.Unlock()
 	t := time.NewTimer(limit)
 	defer t.Stop()
@@ -127,8 +152,8 @@ func (h *Hub) exit() {
 // endLocked ends the hub if it is closed and nothing runs. Nothing can start from then on: while
 // it runs, a goroutine may start another one; waiters may not after this.
 func (h *Hub) endLocked() {
-	if h.closed && h.running == 0 && !h.over {
-		h.over = true
+	if h.phase >= hubClosing && h.phase < hubOver && h.running == 0 {
+		h.phase = hubOver
 		close(h.ended)
 	}
 }
@@ -136,7 +161,7 @@ func (h *Hub) endLocked() {
 // cut closes all connections under their readers, and gives nothing back any more.
 func (h *Hub) cut() {
 	h.mu.Lock()
-	h.cutOff = true
+	h.enterPhaseLocked(hubCutOff)
 	clear(h.back)
 	var links []Conn
 	for _, c := range h.conns {

@@ -54,7 +54,7 @@ func (c *conn) tidy() {
 func (c *conn) plan(inTurn bool) (l Look) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	if c.hub.stopped {
+	if c.hub.stoppedLocked() {
 		return Look{}
 	}
 	for name, e := range c.names {

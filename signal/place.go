@@ -19,7 +19,7 @@ const (
 // called back. In a hub that was stopped, or whose store refuses blocking reads, nothing is read: there no
 // connection begins.
 func (h *Hub) readLocked(e *entry) *conn {
-	if h.stopped || h.degraded || e.conn.readsLocked(e.name) {
+	if h.stoppedLocked() || h.degraded || e.conn.readsLocked(e.name) {
 		return nil
 	}
 	return h.placeLocked(e, time.Now())
@@ -205,7 +205,7 @@ func (h *Hub) shrinkLocked(group string, now time.Time) (calls []*conn) {
 // others can serve its names: nil if not. Idle connections do not count: they will close.
 func (h *Hub) surplusLocked(group string) *conn {
 	g := h.groupLocked(group)
-	if h.stopped || g.serving <= most(g.names) {
+	if h.stoppedLocked() || g.serving <= most(g.names) {
 		return nil
 	}
 	for _, c := range h.conns {

@@ -55,7 +55,7 @@ const maxTrouble = 4
 func (h *Hub) Join(name Name, left Left) (*Waiter, error) {
 	now := time.Now()
 	h.mu.Lock()
-	if h.stopped {
+	if h.stoppedLocked() {
 		h.mu.Unlock()
 		return nil, ErrClosed
 	}
@@ -126,7 +126,7 @@ func (w *Waiter) begin() (ask bool, err error) {
 	switch {
 	case w.err != nil:
 		return false, w.err
-	case w.hub.stopped:
+	case w.hub.stoppedLocked():
 		return false, ErrClosed
 	case e.queue.Front() != w.place || !e.ask:
 		return false, nil
