@@ -209,7 +209,7 @@ func (h *Hub) deliver(names ...Name) {
 			h.giveBackLocked(name)
 			continue
 		}
-		e.token = true
+		e.signalled = true
 		e.askLocked()
 	}
 }

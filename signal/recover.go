@@ -142,7 +142,7 @@ func (h *Hub) doubt(name Name) {
 
 func (h *Hub) doubtLocked(name Name) {
 	if e := h.entries[name]; e != nil {
-		e.token = true
+		e.signalled = true
 	} else {
 		h.giveBackLocked(name)
 	}

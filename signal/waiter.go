@@ -26,9 +26,8 @@ type entry struct {
 	conn  *conn     // on which the name is registered
 	queue list.List // of *Waiter; the front is the head
 
-	ask    bool // the head is to ask, and has not begun to
-	asking bool // the head has begun, and neither Taken nor Leave has come yet
-	token  bool // a signal was read since the last ask began
+	head      headPhase
+	signalled bool // a signal was read since the last ask began
 
 	timer   *time.Timer // fires at expires
 	expires time.Time   // when the holder's time is up; zero: not known, or never
@@ -36,6 +35,25 @@ type entry struct {
 	trouble []trouble   // errors met while waiting, oldest first
 	told    any         // what a head has told those behind it
 }
+
+// A headPhase says what the head of a queue does.
+//
+//	asleep      there is news, or the head is a new one -> told
+//	told        its Wait returns: it asks               -> asking
+//	asking      there is news                           -> told again
+//	            it hears the answer                     -> asleep
+//	told again  it hears the answer                     -> told
+//
+// News are a signal, an expiry, and what a look found. When a head leaves, in any phase, the next
+// one is told.
+type headPhase int
+
+const (
+	headAsleep headPhase = iota
+	headTold
+	headAsking
+	headToldAgain // what it was told may be newer than the answer that it waits for
+)
 
 // trouble is an error met while waiting.
 type trouble struct {
@@ -63,12 +81,14 @@ func (h *Hub) Join(name Name, left Left) (*Waiter, error) {
 	var call *conn
 	if e == nil {
 		e, call = h.enterLocked(name, now)
-		e.ask = left == Unknown
+		if left == Unknown {
+			e.askLocked()
+		}
 		e.learnLocked(left, now, now)
 	}
 	w := &Waiter{hub: h, entry: e, ready: make(chan struct{}, 1), joined: now}
 	w.place = e.queue.PushBack(w)
-	if e.ask {
+	if e.head == headTold {
 		e.wakeLocked()
 	}
 	h.mu.Unlock()
@@ -109,10 +129,10 @@ func (w *Waiter) unanswered() *conn {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
 	e := w.entry
-	if w.err != nil || !e.asking || e.queue.Front() != w.place {
+	if w.err != nil || !e.asking() || e.queue.Front() != w.place {
 		return nil
 	}
-	e.asking = false
+	e.answeredLocked()
 	return w.hub.readLocked(e)
 }
 
@@ -128,11 +148,11 @@ func (w *Waiter) begin() (ask bool, err error) {
 		return false, w.err
 	case w.hub.stoppedLocked():
 		return false, ErrClosed
-	case e.queue.Front() != w.place || !e.ask:
+	case e.queue.Front() != w.place || e.head != headTold:
 		return false, nil
 	}
-	w.carries = w.carries || e.token
-	e.ask, e.asking, e.token = false, true, false
+	w.carries = w.carries || e.signalled
+	e.head, e.signalled = headAsking, false
 	return true, nil
 }
 
@@ -156,7 +176,7 @@ func (w *Waiter) taken(left Left) *conn {
 	}
 	e.learnLocked(left, now, now)
 	e.heard = now
-	e.asking = false
+	e.answeredLocked()
 	return w.hub.readLocked(e)
 }
 
@@ -172,19 +192,16 @@ func (w *Waiter) Leave(got bool) {
 	}
 	head := e.queue.Front() == w.place
 	e.queue.Remove(w.place)
-	if head {
-		e.asking = false
-	}
 	if !got && w.carries {
-		e.token = true
+		e.signalled = true
 	}
 	if e.queue.Len() == 0 {
 		h.dropLocked(e)
-		if e.token {
+		if e.signalled {
 			h.giveBackLocked(e.name)
 		}
 	} else if head {
-		e.ask = true
+		e.head = headTold
 		e.wakeLocked()
 	}
 }
@@ -222,7 +239,10 @@ func (w *Waiter) Trouble() []error {
 // If it gets the name, the hub should not be the one that reads the signal of its own release, and before
 // somebody else's waiter; if it does not, the store has kept what came meanwhile. A read under way goes
 // on all the same, for the sake of its other names; what it reads for nobody is given back.
-func (e *entry) quiet() bool { return !e.ask && !e.asking }
+func (e *entry) quiet() bool { return e.head == headAsleep }
+
+// asking reports whether the head has begun to ask, and neither Taken nor Leave has come yet.
+func (e *entry) asking() bool { return e.head == headAsking || e.head == headToldAgain }
 
 // wakeLocked lets the head look again.
 func (e *entry) wakeLocked() {
@@ -240,8 +260,23 @@ func (w *Waiter) nudge() {
 
 // askLocked tells the head to ask.
 func (e *entry) askLocked() {
-	e.ask = true
+	switch e.head {
+	case headAsleep:
+		e.head = headTold
+	case headAsking:
+		e.head = headToldAgain
+	}
 	e.wakeLocked()
+}
+
+// answeredLocked takes in that the head does not ask any more.
+func (e *entry) answeredLocked() {
+	switch e.head {
+	case headAsking:
+		e.head = headAsleep
+	case headToldAgain:
+		e.head = headTold
+	}
 }
 
 // learnLocked takes in how long the name is still held. It was asked at asked and is now. What was
@@ -300,10 +335,10 @@ func (h *Hub) failLocked(e *entry, err error) {
 	for p := e.queue.Front(); p != nil; p = p.Next() {
 		w := p.Value.(*Waiter)
 		w.err = err
-		e.token = e.token || w.carries
+		e.signalled = e.signalled || w.carries
 		w.nudge()
 	}
-	if e.token {
+	if e.signalled {
 		h.giveBackLocked(e.name)
 	}
 }
