@@ -29,17 +29,43 @@ type conn struct {
 	fresh  chan struct{} // one slot: it was made anew, so look at its names
 	done   chan struct{} // closed by the reading goroutine at its end; ends the looking one
 
-	reading bool // the reading goroutine's own: a read began, and what became of it is not known
-
 	// Guarded by hub.mu.
-	names    map[Name]*entry // registered here
-	turn     []Name          // names of the blocking read; kept when it broke, until drop
-	blocked  bool            // from taking the names until the blocking read has returned
-	called   time.Time       // when it was called back in this turn; zero: it was not
-	young    bool            // newcomers of the group gather here
-	retiring bool            // takes no new names
-	link     Conn            // nil: not connected. Set under the mutex so that Close can cut it
+	names  map[Name]*entry // registered here
+	role   connRole
+	turn   turnPhase
+	reads  []Name    // names whose signals this turn may have read; kept until that is known
+	called time.Time // of turnCalled: when it was called back last
+	link   Conn      // nil: not connected. Set under the mutex so that Close can cut it
 }
+
+// A connRole says what a connection is in its group.
+//
+//	serves   it has no names, or no other one has room   -> young
+//	         it is one too many                          -> retires
+//	young    another one becomes the young one           -> serves
+//	         it is one too many                          -> retires
+//	retires  no other one has room                       -> young
+type connRole int
+
+const (
+	roleServes  connRole = iota // no newcomers come, but names that have settled
+	roleYoung                   // newcomers gather here; one in a group at most
+	roleRetires                 // it has handed its names over, and takes none
+)
+
+// A turnPhase says what the reading goroutine does.
+//
+//	awake    it has taken names for a blocking read -> blocked
+//	blocked  a call                                 -> called
+//	         the read has returned                  -> awake
+//	called   the read has returned                  -> awake
+type turnPhase int
+
+const (
+	turnAwake turnPhase = iota
+	turnBlocked
+	turnCalled // it was called back: it will take its names anew
+)
 
 // run is the goroutine that reads. It ends when the hub is stopped or the connection is not needed
 // any more; Hub.Close waits for it.
@@ -83,7 +109,7 @@ func (c *conn) state(idle bool) (names, goOn bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	names = len(c.names) > 0
-	if h.stoppedLocked() || !names && (idle || c.retiring) {
+	if h.stoppedLocked() || !names && (idle || c.role == roleRetires) {
 		if i := slices.Index(h.conns, c); i >= 0 {
 			h.conns = slices.Delete(h.conns, i, i+1)
 		}
@@ -99,7 +125,7 @@ func (c *conn) oneTurn() error {
 	}
 	signalled, err := c.block(c.collect())
 	c.hub.deliver(signalled...)
-	c.unblock(err == nil)
+	c.unblock(err == nil || c.hub.store.Judge(err) != Passes) // it has ended, or was refused
 	return err
 }
 
@@ -139,8 +165,9 @@ func (c *conn) collect() (names []Name) {
 			names = append(names, name)
 		}
 	}
-	c.turn = names
-	c.blocked, c.called = len(names) > 0, time.Time{}
+	if c.reads = names; len(names) > 0 {
+		c.turn = turnBlocked
+	}
 	return names
 }
 
@@ -150,18 +177,11 @@ func (c *conn) block(names []Name) (signalled []Name, err error) {
 		c.doze(blockFor)
 		return nil, nil
 	}
-	c.reading = true
 	signalled, err = c.link.Block(names, blockFor)
-	if err != nil {
-		switch c.hub.store.Judge(err) {
-		case Passes:
-			return signalled, err
-		case NoBlock:
-			c.degrade(err)
-			err = nil
-		}
+	if err != nil && c.hub.store.Judge(err) == NoBlock {
+		c.degrade(err)
+		err = nil
 	}
-	c.reading = false // it has ended, or was refused
 	return signalled, err
 }
 
@@ -176,29 +196,28 @@ func (c *conn) doze(d time.Duration) {
 	}
 }
 
-// unblock ends the turn.
-func (c *conn) unblock(clean bool) {
+// unblock ends the turn. known says that all signals that it read were delivered.
+func (c *conn) unblock(known bool) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	c.blocked = false
-	if clean {
-		c.turn = nil
+	c.turn = turnAwake
+	if known {
+		c.reads = nil
 	}
 }
 
 // callLocked lets the connection take its set of names anew. It returns true if the caller is to
 // call it back through the store, once the mutex is free.
 func (c *conn) callLocked() bool {
-	if c.blocked {
-		first := c.called.IsZero()
-		if first {
-			c.called = time.Now()
+	switch c.turn {
+	case turnBlocked:
+		c.turn, c.called = turnCalled, time.Now()
+		return true
+	case turnAwake:
+		select {
+		case c.kick <- struct{}{}:
+		default:
 		}
-		return first
-	}
-	select {
-	case c.kick <- struct{}{}:
-	default:
 	}
 	return false
 }
@@ -206,5 +225,5 @@ func (c *conn) callLocked() bool {
 // readsLocked reports whether a blocking read under way has the name. Every signal since that began
 // ends it.
 func (c *conn) readsLocked(name Name) bool {
-	return c.blocked && slices.Contains(c.turn, name)
+	return c.turn != turnAwake && slices.Contains(c.reads, name)
 }

@@ -36,7 +36,7 @@ func (c *conn) tidy() {
 	h := c.hub
 	h.mu.Lock()
 	calls := h.shrinkLocked(c.group, now)
-	lost := c.blocked && !c.called.IsZero() && now.Sub(c.called) >= overdue
+	lost := c.turn == turnCalled && now.Sub(c.called) >= overdue
 	if lost {
 		c.called = now
 	}

@@ -29,7 +29,7 @@ func (h *Hub) readLocked(e *entry) *conn {
 // if it is to be called back. A name that has come back, and that is read still, keeps its place.
 func (h *Hub) placeLocked(e *entry, now time.Time) *conn {
 	for _, c := range h.conns {
-		if e.conn == nil && !c.retiring && c.readsLocked(e.name) && c.roomLocked(e) {
+		if e.conn == nil && c.role != roleRetires && c.readsLocked(e.name) && c.roomLocked(e) {
 			c.takeLocked(e)
 			return nil
 		}
@@ -70,13 +70,12 @@ func (h *Hub) youngLocked(group string, e *entry, now time.Time) *conn {
 			young = g.emptiest
 		default: // all are full, or retire
 			young = g.retiring
-			young.retiring = false
 		}
 	}
 	if g.young != nil {
-		g.young.young = false
+		g.young.role = roleServes
 	}
-	young.young = true
+	young.role = roleYoung
 	return young
 }
 
@@ -101,7 +100,7 @@ func (h *Hub) groupLocked(group string) (g groupState) {
 		g.conns++
 		g.names += len(c.names)
 		switch {
-		case c.retiring:
+		case c.role == roleRetires:
 			g.retiring = c
 			continue
 		case len(c.names) == 0:
@@ -112,7 +111,7 @@ func (h *Hub) groupLocked(group string) (g groupState) {
 				g.emptiest = c
 			}
 		}
-		if c.young {
+		if c.role == roleYoung {
 			g.young = c
 		}
 	}
@@ -144,7 +143,7 @@ func (e *entry) settledLocked(now time.Time) bool {
 // connection, where every newcomer would cost them their places.
 func (h *Hub) settleLocked(c *conn, now time.Time) {
 	young := h.groupLocked(c.group).young
-	if c.young || c.retiring || young == nil || len(c.names) == 0 {
+	if c.role != roleServes || young == nil || len(c.names) == 0 {
 		return
 	}
 	for _, e := range young.names {
@@ -191,7 +190,7 @@ func (h *Hub) shrinkLocked(group string, now time.Time) (calls []*conn) {
 	}
 	delete(h.surplus, group)
 	for ; c != nil; c = h.surplusLocked(group) {
-		c.retiring, c.young = true, false
+		c.role = roleRetires
 		for _, e := range c.names {
 			if other := h.placeLocked(e, now); other != nil {
 				calls = append(calls, other)

@@ -119,12 +119,10 @@ func (c *conn) drop() {
 	h.mu.Lock()
 	link := c.link
 	c.link = nil
-	if c.reading {
-		for _, name := range c.turn {
-			h.doubtLocked(name)
-		}
+	for _, name := range c.reads {
+		h.doubtLocked(name)
 	}
-	c.reading, c.turn = false, nil
+	c.reads = nil
 	h.mu.Unlock()
 	if link != nil {
 		link.Close()
