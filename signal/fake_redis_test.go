@@ -98,6 +98,19 @@ func (r *redis) release(name string) {
 	r.push(signalOf(name), time.Second)
 }
 
+// releaseAll releases the locks at one moment: a read that is woken finds all signals there.
+func (r *redis) releaseAll(names []string) {
+	for _, name := range names {
+		r.vanish(name)
+	}
+	r.mu.Lock()
+	for _, name := range names[1:] {
+		r.lists[signalOf(name)] = time.Now().Add(time.Second)
+	}
+	r.mu.Unlock()
+	r.push(signalOf(names[0]), time.Second)
+}
+
 // repair is the repair script. It reports whether it pushed.
 func (r *redis) repair(name string) bool {
 	r.mu.Lock()

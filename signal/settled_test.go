@@ -271,9 +271,7 @@ func TestSignalsAreGivenBackTogether(t *testing.T) {
 		all := joinAll(t, s, h, names("n", 64))
 		time.Sleep(500 * ms)
 		leaveAll(all[:63])
-		for _, name := range names("n", 63) {
-			s.release(name)
-		}
+		s.releaseAll(names("n", 63))
 		time.Sleep(5 * s.rtt)
 		if n := len(s.gaveBack()); n != 63 {
 			t.Errorf("%d signals were given back after 5 round trips, want 63", n)
