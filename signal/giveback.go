@@ -1,22 +1,17 @@
 package signal
 
 import (
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // giveFor is how long the hub tries to give a signal back. Other hubs' waiters look by themselves
-// every second; those of other programs may depend on the signal.
+// every second. Those of other programs may depend on the signal.
 const giveFor = 30 * time.Second
 
-// A signalBack is one signal that is to be given back.
-type signalBack struct {
-	until time.Time // when the hub stops trying
-}
-
-// giveBackLocked has a signal put back into the store.
+// giveBackLocked has a signal put back into the store. A goroutine does it: here the mutex is held,
+// and the caller may be a waiter that leaves, which does not block.
 func (h *Hub) giveBackLocked(name Name) {
 	if h.phase >= hubCutOff {
 		return
@@ -29,6 +24,8 @@ func (h *Hub) giveBackLocked(name Name) {
 	h.back[name] = &signalBack{time.Now().Add(giveFor)}
 }
 
+// give gives back until nothing is left. It goes on after Stop for as long as the store answers. A
+// hub that is closed must not take signals with it that it read for nobody.
 func (h *Hub) give() {
 	defer h.exit()
 	for {
@@ -37,19 +34,21 @@ func (h *Hub) give() {
 			return
 		}
 		if !h.giveAll(batch) && !h.pause() { // stopped, and the store does not answer
-			h.giveUp()
+			h.giveUp() // Close waits for this goroutine
 		}
 	}
 }
 
-// giveAll tries to give signals back, all at once: signals are taken together, and those who wait for them
-// elsewhere are not to wait for each other. It returns false if one of them is to be tried again.
+// giveAll tries to give signals back, all at once. Signals are taken together, and those who wait
+// for them elsewhere are not to wait for each other. It returns false if one of them is to be tried
+// again.
 func (h *Hub) giveAll(batch map[Name]*signalBack) bool {
 	var again atomic.Bool
 	var all sync.WaitGroup
 	for name, signal := range batch {
 		all.Go(func() { // ends with its call of the store
 			err := h.store.GiveBack(name)
+			// A refusal would be one again. What has failed for too long is given up.
 			if err == nil || h.store.Judge(err) != Passes || time.Now().After(signal.until) {
 				h.given(name, signal)
 			} else {
@@ -61,8 +60,9 @@ func (h *Hub) giveAll(batch map[Name]*signalBack) bool {
 	return !again.Load()
 }
 
-// nextBack returns some names whose signals are to be given back, as many as share a connection at most.
-// With none, the goroutine has ended.
+// nextBack returns some names whose signals are to be given back, at most as many as share a
+// connection. With none, the goroutine has ended. That is noted under the same mutex: the next
+// signal finds a goroutine that will take it, or starts one.
 func (h *Hub) nextBack() map[Name]*signalBack {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,7 +78,8 @@ func (h *Hub) nextBack() map[Name]*signalBack {
 	return batch
 }
 
-// given forgets the signal. Another one for the same name, read meanwhile, stays.
+// given forgets the signal. Another one for the same name, read meanwhile, stays: the one that was
+// put back may have been taken by somebody before that.
 func (h *Hub) given(name Name, signal *signalBack) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,21 +93,4 @@ func (h *Hub) giveUp() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	clear(h.back)
-}
-
-// pause waits between two attempts, 20 to 200 ms. It returns false at once when the hub is stopped.
-func (h *Hub) pause() bool {
-	return h.sleep(20*time.Millisecond + rand.N(180*time.Millisecond))
-}
-
-// sleep waits for d. It returns false at once when the hub is stopped.
-func (h *Hub) sleep(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-h.stop:
-		return false
-	}
 }

@@ -10,56 +10,66 @@ const (
 	overdue = 500 * time.Millisecond
 )
 
-// watch is the goroutine that looks, at the names that are registered when a look begins. It ends
-// after the one that reads; Hub.Close waits for it.
-func (c *conn) watch() {
-	defer c.hub.exit()
+// A watcher is the goroutine of a connection that looks, at the names that are registered when a
+// look begins. Signals are hints that can get lost: with their reader, with the server, or because
+// they expired. A look finds in a second what a signal did not tell.
+type watcher struct {
+	*conn
+	hub *Hub
+}
+
+// run looks at each tick, and when the reader has connected. It ends after the reader. Hub.Close
+// waits for it. A look that takes longer than a tick delays the next one: there is never more than
+// one under way.
+func (w watcher) run() {
+	defer w.hub.exit()
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
 	for {
 		select {
 		case <-t.C:
-			c.tidy()
-			c.look(c.plan(true), true)
-		case <-c.fresh:
-			c.look(c.plan(false), false)
-		case <-c.done:
+			w.tidy()
+			w.look(w.plan(true), true)
+		case <-w.fresh:
+			w.look(w.plan(false), false)
+		case <-w.done:
 			return
 		}
 	}
 }
 
-// tidy hands the names over if the connection is one too many, and calls it back if nobody waits
-// there any more or if the last call was lost.
-func (c *conn) tidy() {
+// tidy hands the names over if the connection is one too many. It calls the connection back if
+// nobody waits there any more or if the last call was lost. The watcher does it since the reader
+// may be blocked, for half a minute.
+func (w watcher) tidy() {
 	now := time.Now()
-	h := c.hub
+	h := w.hub
 	h.mu.Lock()
-	calls := h.shrinkLocked(c.group, now)
-	lost := c.turn == turnCalled && now.Sub(c.called) >= overdue
+	calls := h.shrinkLocked(w.group, now)
+	lost := w.turn == turnCalled && now.Sub(w.called) >= overdue
 	if lost {
-		c.called = now
+		w.called = now // the next repetition is due as much later
 	}
-	if lost || len(c.names) == 0 && c.callLocked() {
-		calls = append(calls, c)
+	if lost || len(w.names) == 0 && w.callLocked() {
+		calls = append(calls, w.conn)
 	}
 	h.mu.Unlock()
-	for _, other := range calls {
-		h.call(other)
+	for _, c := range calls {
+		h.call(c)
 	}
 }
 
 // plan returns a look at all names. One that is made out of turn leaves the register of who waits
-// alone: most waits are over before the next one, and would stay there for longer than they took.
-func (c *conn) plan(inTurn bool) (l Look) {
-	c.hub.mu.Lock()
-	defer c.hub.mu.Unlock()
-	if c.hub.stoppedLocked() {
+// alone. Most waits are over before the next one, and would stay there for longer than they took.
+func (w watcher) plan(inTurn bool) (l Look) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	if w.hub.stoppedLocked() {
 		return Look{}
 	}
-	for name, e := range c.names {
+	for name, e := range w.names {
 		l.Names = append(l.Names, name)
-		if inTurn {
+		if inTurn { // else nil
 			l.Waiters = append(l.Waiters, e.queue.Len())
 		}
 	}
@@ -68,50 +78,38 @@ func (c *conn) plan(inTurn bool) (l Look) {
 
 // look looks, and tells the entries what it saw. If it fails, the heads are told to ask instead:
 // the store may answer them all the same. That is done in turn only, so once a second at most.
-func (c *conn) look(l Look, inTurn bool) {
+func (w watcher) look(l Look, inTurn bool) {
 	if len(l.Names) == 0 {
 		return
 	}
-	h := c.hub
+	h := w.hub
 	asked := time.Now()
-	left, err := h.store.Look(h.ctx, c.number, l)
+	left, err := h.store.Look(h.ctx, w.number, l)
 	switch {
 	case err == nil:
 		h.learn(l.Names, left, asked)
-	case c.stopped():
-	case h.store.Judge(err) != Passes && c.lookEach(l.Names) > 0:
+	case h.stopped(): // its context has ended
+	case h.store.Judge(err) != Passes && w.lookEach(l.Names) > 0:
 	case inTurn:
-		c.note(err, true)
+		h.note(w.conn, err, true)
 	}
 }
 
-// lookEach looks at each name alone, since a store answers for all names when one of them is bad,
-// and ends the waiting for those that fail. It returns how many did.
-func (c *conn) lookEach(names []Name) (failed int) {
-	h := c.hub
+// lookEach looks at each name alone, since a store answers for all names when one of them is bad.
+// It ends the waiting for those that fail, and returns how many did.
+func (w watcher) lookEach(names []Name) (failed int) {
+	h := w.hub
 	for _, name := range names {
 		asked := time.Now()
-		left, err := h.store.Look(h.ctx, c.number, Look{Names: []Name{name}})
+		left, err := h.store.Look(h.ctx, w.number, Look{Names: []Name{name}})
 		switch {
 		case err == nil:
 			h.learn([]Name{name}, left, asked)
-		case h.store.Judge(err) != Permanent:
+		case h.store.Judge(err) != Permanent: // the store's trouble, and not the name's
 			return failed
 		case h.fail(name, err):
 			failed++
 		}
 	}
 	return failed
-}
-
-// learn tells the entries of the names what a look saw.
-func (h *Hub) learn(names []Name, left []Left, asked time.Time) {
-	now := time.Now()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i, name := range names {
-		if e := h.entries[name]; e != nil && i < len(left) {
-			e.learnLocked(left[i], asked, now)
-		}
-	}
 }

@@ -146,7 +146,7 @@ var others = []mutant{
 	{
 		"no timer", "waiters do not look when the holder's time is up",
 		edits{{
-			"signal/waiter.go",
+			"signal/expiry.go",
 			"	e.expires = time.Time{}\n	e.askLocked()\n",
 			"	e.expires = time.Time{}\n",
 		}},
@@ -155,7 +155,7 @@ var others = []mutant{
 	{
 		"old look", "a wait connection ends its read to look",
 		edits{{
-			"signal/conn.go",
+			"signal/turn.go",
 			"	blockFor = 30 * time.Second\n",
 			"	blockFor = 900 * time.Millisecond\n",
 		}},
@@ -163,7 +163,7 @@ var others = []mutant{
 	},
 	{
 		"no look", "nobody looks",
-		edits{{"signal/look.go", "			c.look(c.plan(true), true)\n", ""}},
+		edits{{"signal/look.go", "			w.look(w.plan(true), true)\n", ""}},
 		tests{in: "signal", run: "HalfOpen"},
 	},
 	{
@@ -178,7 +178,7 @@ var others = []mutant{
 	},
 	{
 		"hung dial", "a dial that hangs outlives its waiters",
-		edits{{"signal/conn.go", "	defer c.dialer.Hangup()\n", ""}},
+		edits{{"signal/turn.go", "	defer r.dialer.Hangup()\n", ""}},
 		tests{in: "signal", run: "DialIsHungUp"},
 	},
 	{
