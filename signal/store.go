@@ -25,9 +25,10 @@ type Store interface {
 	// GiveBack puts a signal back that was read and not used. It blocks at most for the operation
 	// limit.
 	GiveBack(name Name) error
-	// Group returns which names may share a connection: those of one group.
+	// Group returns which names may share a connection: those of one group. It does not block, and
+	// calls no method of the hub, which holds its mutex meanwhile.
 	Group(name Name) string
-	// Judge says what an error of these methods, or of a connection's, means.
+	// Judge says what an error of these methods, or of a connection's, means. It does not block.
 	Judge(err error) Verdict
 }
 
@@ -49,7 +50,7 @@ type Dialer interface {
 	Hangup()
 }
 
-// A Conn is one wait connection. One goroutine uses it at a time; only Close may be called beside
+// A Conn is one wait connection. One goroutine uses it at a time. Only Close may be called beside
 // another method, which it ends.
 type Conn interface {
 	// Block waits for a signal for one of the names, at most for d. It returns the names whose
@@ -60,6 +61,7 @@ type Conn interface {
 	// Probe does what Block does for this name alone, without waiting, and reports whether it read
 	// a signal.
 	Probe(name Name) (signalled bool, err error)
+	// Close ends the connection. It may be called more than once.
 	Close()
 }
 
