@@ -140,7 +140,7 @@ var others = []mutant{
 	},
 	{
 		"headless", "who moves up in the queue does not ask",
-		edits{{"signal/waiter.go", "	} else if head {\n", "	} else if false {\n"}},
+		edits{{"signal/waiter.go", "	} else if head {\n", "	} else if head && false {\n"}},
 		tests{in: "signal", run: "FirstCome"},
 	},
 	{
