@@ -94,11 +94,11 @@ var parrotReplies = map[string]any{
 	"HGETALL":   []any{[]byte("job"), []byte("2"), []byte("job2"), []byte("0")},
 	"TIME":      []any{[]byte("1700000000"), []byte("0")},
 	"SCAN":      []any{[]byte("0"), []any{[]byte("lock:job")}},
-	"acquire":   []byte("1700000000000000"), "release": int64(1), "repair": int64(1),
-	"extend": []any{int64(1), int64(30_000)},
+	"acquire":   []byte("1700000000000000"), "release": []byte("released"), "repair": int64(0),
+	"extend": []any{[]byte("ours"), []byte(""), int64(30_000)},
 	"owner":  []any{[]byte(parrotID), int64(1000)},
 	"take":   []any{},
-	"reset":  []any{int64(1), []byte(parrotID), int64(1000)},
+	"reset":  []any{[]byte("reset"), []byte(parrotID), int64(1000)},
 }
 
 func fuzzClient(t *testing.T, odd string, reply any) *Client {
@@ -129,10 +129,11 @@ func fuzzText(v any) (string, bool) {
 var fuzzWords = []string{
 	"0", "1", "-1", "+1", "01", "9007199254740991", "9007199254740993", "17950000000000000000", "1.5", "", " 1", "OK",
 	parrotID, parrotID + "/kept", "lock:job", "lock-signal:job", "lock-waiting:x/y", "-1e3", "1_000", "0x1",
+	"ours", "bare", "other", "free", "released", "not held", "handed on", "reset", "foreign", "others",
 	"WRONGTYPE x", "READONLY x", "NOSCRIPT x", "LOADING x", "ERR x", "NOPERM x",
 }
 
-const fuzzErrors = 20 // from here on they are errors
+const fuzzErrors = 30 // from here on they are errors
 
 var fuzzNumbers = []int64{0, 1, 2, -1, -2, -3, -4, 1000, 9223372036855, 1<<63 - 1, -1 << 63}
 
@@ -189,7 +190,11 @@ func fuzzSeeds() [][]byte {
 			{7, 2, 1, 0},                 // {0, value}
 			{7, 2, 1, 1},                 // {1, value}
 			{7, 2, 3, 12},                // {owner, value}
-			{7, 3, 1, 1, 3, 12},          // {1, owner, value}
+			{7, 3, 3, 20, 3, 9},          // {"ours", "", value}
+			{7, 3, 3, 21, 3, 9},          // {"bare", "", value}
+			{7, 3, 3, 22, 3, 12},         // {"other", owner, value}
+			{7, 3, 3, 23, 3, 9},          // {"free", "", value}
+			{7, 3, 3, 27, 3, 12},         // {"reset", owner, value}
 			{7, 2, 3, 0, 7, 2, 3, 14},    // {"0", {key, value}}
 			{7, 2, 3, 1, 7, 0, 7, 2},     // {"1", {}}
 			{7, 3, 1, 0, 3, 12, 1, 7, 0}, // {0, owner, 1000}

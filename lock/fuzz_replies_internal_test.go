@@ -201,10 +201,11 @@ func meansToken(reply any) (string, bool) {
 }
 
 func meansReleased(reply any) (string, bool) {
-	if reply == int64(1) {
+	word, _ := reply.([]byte)
+	if string(word) == "released" {
 		return "released", true
 	}
-	return "not held", reply == int64(0) || reply == int64(2)
+	return "not held", string(word) == "not held" || string(word) == "handed on"
 }
 
 func meansExtended(reply any) (string, bool) {
@@ -236,13 +237,22 @@ func meansOwner(reply any) (string, bool) {
 
 func meansReset(reply any) (string, bool) {
 	parts, _ := reply.([]any)
-	if len(parts) == 3 && parts[0] == int64(1) {
-		return fuzzTaken(parts[1:])
+	if len(parts) != 3 {
+		return "", false
 	}
-	if len(parts) == 1 && parts[0] == int64(2) {
-		return "changed", true
+	state, _ := parts[0].([]byte)
+	pttl, _ := parts[2].(int64)
+	owner, ok := fuzzTaken(parts[1:])
+	switch string(state) {
+	case "reset":
+		return owner, ok && pttl >= -1
+	case "other":
+		return "changed", ok && pttl >= -1
+	case "free":
+		value, _ := parts[1].([]byte)
+		return "nobody", ok && len(value) == 0 && pttl == -2
 	}
-	return "nobody", len(parts) == 1 && parts[0] == int64(0)
+	return "", false
 }
 
 func meansScanned(reply any) (string, bool) {
@@ -278,7 +288,8 @@ func meansJudgedAndReleased(reply any) (string, bool) {
 	if told, ok := meansReleased(reply); told == "released" {
 		return "1", ok
 	}
-	return "0", reply == int64(0) || reply == int64(2)
+	_, ok := meansReleased(reply)
+	return "0", ok
 }
 
 // check has the conversation with this reply. A reply that is not given must make an error: never a
@@ -316,7 +327,7 @@ func TestReplies(t *testing.T) {
 // FuzzReplies checks that no reply makes a call panic, and that none is taken for what it does not say.
 func FuzzReplies(f *testing.F) {
 	for i := range conversations {
-		f.Add(byte(i), []byte{7, 3, 1, 1, 3, 12, 1, 7})
+		f.Add(byte(i), []byte{7, 3, 3, 27, 3, 12, 1, 7})
 	}
 	f.Fuzz(func(t *testing.T, which byte, data []byte) {
 		reply, _ := fuzzReply(data, 0)

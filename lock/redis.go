@@ -200,8 +200,8 @@ func (s *store) evalAll(ctx context.Context, deadline time.Time, sc *scripts.Scr
 	return replies, nil
 }
 
-// parsePTTL takes in what Redis says a key has left, or one of the negative numbers that the scripts return
-// instead. Every PTTL passes here.
+// parsePTTL takes in what Redis says a key has left: -1 for no expiry, -2 if there is no key. Every PTTL
+// passes here.
 func parsePTTL(reply any) (ms int64, ok bool) {
 	ms, ok = reply.(int64)
 	return min(ms, maxPTTL), ok
@@ -246,14 +246,27 @@ func (s *store) reset(ctx context.Context, name string, seen *taken) (*taken, er
 	if err != nil {
 		return nil, err
 	}
+	return parseReset(reply)
+}
+
+// parseReset takes in the reply to a reset: who held the lock, nil for nobody.
+func parseReset(reply any) (*taken, error) {
 	parts, _ := reply.([]any)
-	switch {
-	case len(parts) == 1 && parts[0] == int64(0):
-		return nil, nil
-	case len(parts) == 1 && parts[0] == int64(2):
+	if len(parts) != 3 {
+		return nil, errReply
+	}
+	state, _ := parts[0].([]byte)
+	was, err := parseTaken(parts[1:])
+	if err != nil {
+		return nil, err
+	}
+	switch held := was.pttl >= -1; {
+	case string(state) == "reset" && held:
+		return was, nil
+	case string(state) == "other" && held:
 		return nil, errChanged
-	case len(parts) == 3 && parts[0] == int64(1):
-		return parseTaken(parts[1:])
+	case string(state) == "free" && was.pttl == -2 && was.owner == "":
+		return nil, nil
 	}
 	return nil, errReply
 }
@@ -299,22 +312,18 @@ func (s *store) repairAll(deadline time.Time, refs []lockRef) ([]time.Duration, 
 		if errs[i] = err; err != nil {
 			continue
 		}
-		switch reply := replies[i].(type) {
-		case error:
-			errs[i] = reply
-		case []any:
-			left[i], errs[i] = parseKept(reply)
-		}
+		left[i], errs[i] = parseKept(replies[i])
 	}
 	return left, errs
 }
 
-// parseKept takes in a reply that says for how many milliseconds a lock is kept yet.
-func parseKept(reply []any) (time.Duration, error) {
-	if len(reply) == 1 {
-		if pttl, ok := reply[0].(int64); ok && pttl >= 0 {
-			return fromMillis(pttl), nil
-		}
+// parseKept takes in the reply to a repair: for how long the lock is kept yet.
+func parseKept(reply any) (time.Duration, error) {
+	if refused, ok := reply.(error); ok {
+		return 0, refused
+	}
+	if pttl, ok := parsePTTL(reply); ok && pttl >= 0 {
+		return fromMillis(pttl), nil
 	}
 	return 0, errReply
 }

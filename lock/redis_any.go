@@ -78,11 +78,8 @@ func (s *store) releaseAny(ctx context.Context, limit time.Time, ref lockRef) (b
 	if err != nil {
 		return false, err
 	}
-	n, ok := reply.(int64)
-	if !ok || n < 0 {
-		return false, errReply
-	}
-	return n > 0, nil
+	found, err := parseReleased(reply)
+	return found == wasHeld, err
 }
 
 // maxLook bounds the members that one look asks for. Pools beyond it are said to have a free one, which
@@ -117,14 +114,8 @@ func (s waitStore) lookAny(ctx context.Context, names []signal.Name, left []sign
 		return errReply
 	}
 	for n, i := range at {
-		pttl, ok := parsePTTL(values[n])
-		switch {
-		case !ok:
-			return errReply
-		case pttl == -4:
-			left[i] = signal.Free // it has other members, and one may be
-		default:
-			left[i] = remaining(pttl)
+		if left[i], err = parseLeft(values[n]); err != nil {
+			return err
 		}
 	}
 	return nil

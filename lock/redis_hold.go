@@ -94,14 +94,13 @@ type lockRef struct {
 // place returns the name under which others wait for the lock.
 func (r lockRef) place() string { return cmp.Or(r.pool, r.name) }
 
-// A released is what a release has found.
-type released int64
+// A released is what a release has found, in the script's words.
+type released string
 
 const (
-	notHeld   released = iota // nobody holds the lock, or somebody else under another id
-	wasHeld                   // it was held as the ref says, and is free now
-	handedOn                  // somebody else holds it under the same id, with a later fencing token
-	unhandled                 // no release answers this, or more
+	notHeld  released = "not held"  // nobody holds the lock, or somebody else under another id
+	wasHeld  released = "released"  // it was held as the ref says, and is free now
+	handedOn released = "handed on" // somebody else holds it under the same id, with a later fencing token
 )
 
 // release gives the lock up if it is held as ref says, and returns what it found.
@@ -119,9 +118,10 @@ func parseReleased(reply any) (released, error) {
 	switch reply := reply.(type) {
 	case error:
 		return notHeld, reply
-	case int64:
-		if reply >= 0 && reply < int64(unhandled) {
-			return released(reply), nil
+	case []byte:
+		switch found := released(reply); found {
+		case notHeld, wasHeld, handedOn:
+			return found, nil
 		}
 	}
 	return notHeld, errReply

@@ -116,11 +116,9 @@ func (s waitStore) Look(ctx context.Context, k int, l signal.Look) ([]signal.Lef
 	}
 	left := make([]signal.Left, len(values))
 	for i, value := range values {
-		pttl, ok := parsePTTL(value)
-		if !ok {
-			return nil, errReply
+		if left[i], err = parseLeft(value); err != nil {
+			return nil, err
 		}
-		left[i] = remaining(pttl)
 	}
 	return left, s.lookAny(ctx, l.Names, left)
 }
@@ -136,17 +134,27 @@ func registerArgs(l signal.Look) []any {
 	return args
 }
 
-// remaining turns a PTTL, or the look script's -3, into what signal calls it.
-func remaining(pttl int64) signal.Left {
-	switch {
-	case pttl >= 0:
-		return signal.For(fromMillis(pttl))
-	case pttl == -1:
-		return signal.Forever
-	case pttl == -2:
-		return signal.Free
+// parseLeft takes in what a look says of one lock, or of the first of a pool: the PTTL, or a word.
+func parseLeft(reply any) (signal.Left, error) {
+	if word, ok := reply.([]byte); ok {
+		switch string(word) {
+		case "foreign":
+			return signal.Foreign, nil
+		case "others":
+			return signal.Free, nil // the pool has other members, and one may be free
+		}
+		return signal.Unknown, errReply
 	}
-	return signal.Foreign
+	pttl, ok := parsePTTL(reply)
+	switch {
+	case !ok || pttl < -2:
+		return signal.Unknown, errReply
+	case pttl == -2:
+		return signal.Free, nil
+	case pttl == -1:
+		return signal.Forever, nil
+	}
+	return signal.For(fromMillis(pttl)), nil
 }
 
 // waitConn is one wait connection. It always blocks on its inbox as well, as the first key.

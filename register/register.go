@@ -123,32 +123,41 @@ func (r *Register) run(ctx context.Context, send evaluate, op string, args []any
 	if err != nil {
 		return Result{}, err
 	}
-	code, text, err := parse(reply)
+	state, text, err := parse(reply)
 	switch {
 	case err != nil:
 		return Result{}, fmt.Errorf("register %q: %w", r.name, err)
-	case code < 0:
+	case state == foreign:
 		return Result{}, &notNumber{name: r.name, key: key, text: text}
 	}
-	return Result{Done: code > 0, Stored: Number(text)}, nil
+	return Result{Done: state == done, Stored: Number(text)}, nil
 }
 
-// parse takes the script's reply apart.
-func parse(reply any) (code int64, text string, err error) {
+// What the script says that it did.
+const (
+	done    = "done"
+	notDone = "not done"
+	foreign = "foreign" // what is stored is no number
+)
+
+// parse takes the script's reply apart: what it did, and what was stored, "" for nothing.
+func parse(reply any) (state, stored string, err error) {
 	parts, _ := reply.([]any)
-	if len(parts) == 0 || len(parts) > 2 {
-		return 0, "", redisconn.ErrReply
+	if len(parts) != 2 {
+		return "", "", redisconn.ErrReply
 	}
-	code, ok := parts[0].(int64)
-	if ok && len(parts) == 2 {
-		var bytes []byte
-		bytes, ok = parts[1].([]byte)
-		text = string(bytes)
+	word, _ := parts[0].([]byte)
+	text, ok := parts[1].([]byte)
+	switch state = string(word); {
+	case state == done, state == notDone:
+		ok = ok || parts[1] == nil
+	case state != foreign:
+		ok = false
 	}
 	if !ok {
-		return 0, "", redisconn.ErrReply
+		return "", "", redisconn.ErrReply
 	}
-	return code, text, nil
+	return state, string(text), nil
 }
 
 // A notNumber says what is stored instead of a number.

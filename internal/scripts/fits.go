@@ -103,10 +103,15 @@ func fitsLook(args []any, reply any) bool {
 	if argOf(args, 0) == "wake" {
 		return ok && len(parts) == 0
 	}
-	return all(reply, isInt) && len(parts) == keysOf(args)-1
+	return all(reply, leftOr("foreign")) && len(parts) == keysOf(args)-1
 }
 
-func fitsLookAny(_ []any, reply any) bool { return all(reply, isInt) }
+func fitsLookAny(_ []any, reply any) bool { return all(reply, leftOr("others")) }
+
+// leftOr is for what a look says of one lock: its PTTL, or this word.
+func leftOr(other string) func(any) bool {
+	return func(left any) bool { return between(left, -2, math.MaxInt64) || word(left) == other }
+}
 
 func fitsOwner(_ []any, reply any) bool {
 	parts, ok := reply.([]any)
@@ -129,25 +134,45 @@ func fitsProbe(args []any, reply any) bool {
 
 func fitsRegister(_ []any, reply any) bool {
 	parts, _ := reply.([]any)
-	return len(parts) == 1 && isInt(parts[0]) || len(parts) == 2 && isInt(parts[0]) && isBulk(parts[1])
+	if len(parts) != 2 {
+		return false
+	}
+	switch word(parts[0]) {
+	case "done", "not done":
+		return parts[1] == nil || isBulk(parts[1])
+	case "foreign":
+		return isBulk(parts[1])
+	}
+	return false
 }
 
-func fitsRelease(_ []any, reply any) bool { return between(reply, 0, 2) }
+func fitsRelease(_ []any, reply any) bool {
+	said := word(reply)
+	return said == "released" || said == "not held" || said == "handed on"
+}
+
+func fitsReleaseAny(_ []any, reply any) bool {
+	said := word(reply)
+	return said == "released" || said == "not held"
+}
 
 func fitsRepair(args []any, reply any) bool {
-	if parts, many := reply.([]any); many {
-		return argOf(args, 2) != nil && len(parts) == 1 && between(parts[0], 0, math.MaxInt64)
+	if argOf(args, 2) == nil {
+		return reply == int64(0)
 	}
-	return between(reply, 0, 1)
+	return between(reply, 0, math.MaxInt64)
 }
 
 func fitsReset(_ []any, reply any) bool {
 	parts, _ := reply.([]any)
-	switch len(parts) {
-	case 1:
-		return parts[0] == int64(0) || parts[0] == int64(2)
-	case 3:
-		return parts[0] == int64(1) && isTaken(parts[1:])
+	if len(parts) != 3 || !isTaken(parts[1:]) {
+		return false
+	}
+	switch word(parts[0]) {
+	case "reset", "other":
+		return between(parts[2], -1, math.MaxInt64)
+	case "free":
+		return word(parts[1]) == "" && parts[2] == int64(-2)
 	}
 	return false
 }

@@ -12,6 +12,8 @@ func TestFits(t *testing.T) {
 	wake := argsOf("sha", []string{"inbox"}, array{"wake", "5000"})
 	free := argsOf("sha", []string{theLock}, array{"me", 30_000, fenceTTL})
 	anyOf := argsOf("sha", []string{"pool", "a", "b"}, array{"me", 30_000, "0", "", "a", "b"})
+	unkept := argsOf("sha", []string{theLock, theSignal}, array{"1000"})
+	ended := argsOf("sha", []string{theLock, theSignal}, array{"1000", "", "me/kept"})
 	probed := argsOf("sha", []string{"k"}, array{"GET", "SET"})
 	for _, test := range []struct {
 		script Script
@@ -58,36 +60,46 @@ func TestFits(t *testing.T) {
 			array{int64(1)},
 			array{int64(1), int64(1), int64(1)},
 			array{int64(1), bulk("1")},
+			array{int64(1), bulk("others")},
+			array{int64(1), int64(-3)},
 			array{int64(1), nil},
 		}},
 		{Look, wake, array{nil, int64(1), bulk("1"), array{int64(1)}}},
-		{LookAny, free, array{nil, int64(1), array{bulk("1")}}},
+		{LookAny, free, array{nil, int64(1), array{bulk("1")}, array{bulk("foreign")}, array{int64(-3)}}},
 		{Owner, free, array{nil, int64(0), bulk("you"), array{bulk("you")}, array{bulk("you"), nil}}},
 		{PoolAssign, free, array{nil, int64(1), array{}, array{int64(1)}, array{int64(1), bulk("1")}}},
 		{PoolChange, free, array{nil, int64(-1), bulk("1"), array{}}},
 		{PoolMembers, free, array{nil, int64(1), array{int64(1)}}},
 		{Probe, probed, array{nil, array{}, array{bulk("ok")}, array{bulk("ok"), int64(1)}}},
 		{Register, free, array{
-			nil, int64(1),
+			nil, int64(1), bulk("done"),
 			array{},
-			array{bulk("1")},
-			array{int64(1), int64(1)},
-			array{int64(1), bulk("1"), bulk("1")},
+			array{bulk("done")},
+			array{bulk("1"), bulk("1")},
+			array{int64(1), bulk("1")},
+			array{bulk("done"), int64(1)},
+			array{bulk("foreign"), nil},
+			array{bulk("done"), bulk("1"), bulk("1")},
 		}},
-		{Release, free, array{nil, int64(-1), int64(3), bulk("1"), "OK", array{int64(1)}}},
-		{ReleaseAny, free, array{nil, int64(-1), bulk("1"), array{}}},
-		{Repair, free, array{nil, int64(-1), int64(2), bulk("1"), array{}}},
+		{Release, free, array{nil, int64(-1), int64(1), bulk("1"), "released", bulk(""), array{bulk("released")}}},
+		{ReleaseAny, free, array{nil, int64(1), bulk("1"), bulk("handed on"), array{}}},
+		{Repair, unkept, array{nil, int64(-1), int64(2), bulk("1"), array{}, array{int64(0)}}},
+		{Repair, ended, array{nil, int64(-1), bulk("1"), array{}, array{int64(1)}}},
 		{Take, anyOf, array{
 			nil, int64(1), bulk("1"), array{int64(0)}, array{int64(4)}, array{bulk("1")}, array{nil},
 		}},
 		{Reset, free, array{
-			nil, int64(0),
+			nil, int64(0), bulk("free"),
 			array{},
-			array{int64(1)},
-			array{int64(3)},
-			array{int64(0), bulk("you"), int64(1)},
-			array{int64(1), bulk("you")},
-			array{int64(1), bulk("you"), nil},
+			array{bulk("free")},
+			array{bulk("reset"), bulk("you")},
+			array{int64(1), bulk("you"), int64(1)},
+			array{bulk("reset"), bulk("you"), nil},
+			array{bulk("reset"), bulk("you"), int64(-2)},
+			array{bulk("other"), nil, int64(1)},
+			array{bulk("free"), bulk("you"), int64(-2)},
+			array{bulk("free"), bulk(""), int64(1)},
+			array{bulk("gone"), bulk("you"), int64(1)},
 		}},
 	} {
 		for _, reply := range test.wrong {

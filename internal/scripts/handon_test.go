@@ -283,58 +283,58 @@ func TestReleaseAndKeep(t *testing.T) {
 		{
 			name: "ours", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me", "PX", 10_000}},
-			want:  1, after: kept.and(theSignal, signalled),
+			want:  "released", after: kept.and(theSignal, signalled),
 		},
 		{
 			name: "ours without expiry", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me"}},
-			want:  1, after: kept.and(theSignal, signalled),
+			want:  "released", after: kept.and(theSignal, signalled),
 		},
 		{
 			name: "ours, signal there already", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me"}, {"RPUSH", theSignal, "1"}},
-			want:  1, after: kept.and(theSignal, signalled),
+			want:  "released", after: kept.and(theSignal, signalled),
 		},
 		{
 			name: "ours, foreign signal", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me"}, {"HSET", theSignal, "f", "v"}},
-			want:  1, after: kept.and(theSignal, foreign),
+			want:  "released", after: kept.and(theSignal, foreign),
 		},
 		{
 			name: "ours, nothing of the minimum left", keys: keys, args: []any{"me", signalTTL, 0},
 			given: []command{{"SET", theLock, "me"}},
-			want:  1, after: state{theSignal: signalled},
+			want:  "released", after: state{theSignal: signalled},
 		},
 		{
 			name: "again", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me/kept", "PX", 10_000}},
-			want:  1, after: lock("me/kept", ms(10_000)),
+			want:  "released", after: lock("me/kept", ms(10_000)),
 		},
 		{
 			name: "again, nothing of the minimum left", keys: keys, args: []any{"me", signalTTL, 0},
 			given: []command{{"SET", theLock, "me/kept", "PX", 10_000}},
-			want:  0, after: lock("me/kept", ms(10_000)),
+			want:  "not held", after: lock("me/kept", ms(10_000)),
 		},
 		{
 			name: "another's that is kept", keys: keys, args: args,
 			given: []command{{"SET", theLock, "you/kept", "PX", 10_000}},
-			want:  0, after: lock("you/kept", ms(10_000)),
+			want:  "not held", after: lock("you/kept", ms(10_000)),
 		},
-		{name: "free", keys: keys, args: args, want: 0, after: state{}},
+		{name: "free", keys: keys, args: args, want: "not held", after: state{}},
 		{
 			name: "ours, of a pool", keys: keys, args: []any{"me", signalTTL, 0, 0, "m"},
 			given: []command{{"SET", theLock, "me"}},
-			want:  1, after: state{theSignal: list(span{0, signalTTL}, "m")},
+			want:  "released", after: state{theSignal: list(span{0, signalTTL}, "m")},
 		},
 		{
 			name: "ours, of a pool, a signal waits", keys: keys, args: []any{"me", signalTTL, 0, 0, "m"},
 			given: []command{{"SET", theLock, "me"}, {"LPUSH", theSignal, "x"}},
-			want:  1, after: state{theSignal: list(span{0, signalTTL}, "m", "x")},
+			want:  "released", after: state{theSignal: list(span{0, signalTTL}, "m", "x")},
 		},
 		{
 			name: "ours, of a pool, 16 signals wait", keys: keys, args: []any{"me", signalTTL, 0, 0, "m"},
 			given: []command{{"SET", theLock, "me"}, append(command{"LPUSH", theSignal}, slices.Repeat([]any{"x"}, 16)...)},
-			want:  1, after: state{theSignal: list(span{0, signalTTL}, slices.Repeat([]string{"x"}, 16)...)},
+			want:  "released", after: state{theSignal: list(span{0, signalTTL}, slices.Repeat([]string{"x"}, 16)...)},
 		},
 	})
 }
@@ -350,26 +350,26 @@ func TestReleaseWithFence(t *testing.T) {
 		tests = append(tests, test{
 			name: "fence " + fence, keys: keys, args: args,
 			given: []command{me, {"SET", theFence, fence}},
-			want:  1, after: state{theSignal: signalled, theFence: text(fence, forever)},
+			want:  "released", after: state{theSignal: signalled, theFence: text(fence, forever)},
 		})
 	}
 	for _, fence := range later {
 		tests = append(tests, test{
 			name: "fence " + fence, keys: keys, args: args,
 			given: []command{me, {"SET", theFence, fence}},
-			want:  2, after: lock("me", ms(10_000)).and(theFence, text(fence, forever)),
+			want:  "handed on", after: lock("me", ms(10_000)).and(theFence, text(fence, forever)),
 		})
 	}
 	tests = append(tests,
 		test{
 			name: "no fence", keys: keys, args: args,
 			given: []command{me},
-			want:  1, after: state{theSignal: signalled},
+			want:  "released", after: state{theSignal: signalled},
 		},
 		test{
 			name: "foreign fence", keys: keys, args: args,
 			given: []command{me, {"RPUSH", theFence, "x"}},
-			want:  1, after: state{theSignal: signalled, theFence: list(forever, "x")},
+			want:  "released", after: state{theSignal: signalled, theFence: list(forever, "x")},
 		},
 	)
 	onBoth(t, Release, tests)

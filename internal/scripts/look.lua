@@ -6,7 +6,8 @@
 -- ARGV[1]     the hash's TTL in milliseconds; 0: leave the hash alone
 -- ARGV[2..]   pairs for the hash: a name, and how many wait for it. They replace what was there
 --
--- Returns for each lock its PTTL: -2 free, -1 without expiry, -3 not a lock (some other type).
+-- Returns for each lock its PTTL: -2 for one that is free, -1 for one without expiry. Or 'foreign' for what is
+-- no lock but of some other type.
 --
 -- With ARGV[1] = 'wake' it ends the blocking read of a wait connection instead: KEYS[1] is that one's
 -- inbox, ARGV[2] the inbox's TTL in milliseconds. The writes are one, so that an inbox that nobody reads
@@ -33,7 +34,7 @@ for i = 1, n do
   if pttl ~= -2 then
     local kind = redis.pcall('TYPE', KEYS[i])
     if kind.err then return kind end
-    if kind.ok ~= 'string' then pttl = -3 end
+    if kind.ok ~= 'string' then pttl = 'foreign' end
   end
   left[i] = pttl
 end

@@ -25,7 +25,7 @@ func TestLook(t *testing.T) {
 				{"SET", "lock:a", "x", "PX", 10_000}, {"SET", "lock:b", "x"}, {"RPUSH", "lock:c", "x"},
 			},
 			args: []any{0},
-			want: []any{-2, ms(10_000), -1, -3},
+			want: []any{-2, ms(10_000), -1, "foreign"},
 			after: state{
 				"lock:a": text("x", ms(10_000)), "lock:b": text("x", forever), "lock:c": list(forever, "x"),
 			},
@@ -33,7 +33,7 @@ func TestLook(t *testing.T) {
 		{
 			name: "wrong type with a TTL", keys: one, args: []any{0},
 			given: []command{{"RPUSH", theLock, "x"}, {"PEXPIRE", theLock, 10_000}},
-			want:  []any{-3}, after: state{theLock: list(ms(10_000), "x")},
+			want:  []any{"foreign"}, after: state{theLock: list(ms(10_000), "x")},
 		},
 		{name: "no locks", keys: []string{waiting}, args: []any{0}, want: []any{}, after: state{}},
 		{

@@ -227,45 +227,45 @@ func TestReleaseAny(t *testing.T) {
 		{
 			name: "one is ours", keys: keys, args: args,
 			given: []command{{"SET", "lock:a", "you"}, {"SET", "lock:b", "me"}},
-			want:  1, after: state{"lock:a": text("you", forever), signal: pushed("b")},
+			want:  "released", after: state{"lock:a": text("you", forever), signal: pushed("b")},
 		},
 		{
 			name: "two are ours", keys: keys, args: args,
 			given: []command{{"SET", "lock:a", "me"}, {"SET", "lock:c", "me"}, {"LPUSH", signal, "x"}},
-			want:  2, after: state{signal: pushed("c", "a", "x")},
+			want:  "released", after: state{signal: pushed("c", "a", "x")},
 		},
 		{
 			name: "none is ours, one is free", keys: keys, args: args,
 			given: []command{{"SET", "lock:a", "you"}, {"SET", "lock:c", "me/kept"}},
-			want:  0, after: state{"lock:a": text("you", forever), "lock:c": text("me/kept", forever), signal: pushed("1")},
+			want:  "not held", after: state{"lock:a": text("you", forever), "lock:c": text("me/kept", forever), signal: pushed("1")},
 		},
 		{
 			name: "a signal is there", keys: keys, args: args, given: []command{{"LPUSH", signal, "x"}},
-			want: 0, after: state{signal: list(forever, "x")},
+			want: "not held", after: state{signal: list(forever, "x")},
 		},
 		{
 			name: "none is free", keys: keys, args: args,
 			given: []command{{"MSET", "lock:a", "you", "lock:b", "you", "lock:c", "you"}},
-			want:  0, after: full,
+			want:  "not held", after: full,
 		},
 		{
 			name: "as many signals as may wait", keys: keys, args: args,
 			given: []command{{"SET", "lock:a", "me"}, append(command{"LPUSH", signal}, slices.Repeat([]any{"x"}, 16)...)},
-			want:  1, after: state{signal: pushed(slices.Repeat([]string{"x"}, 16)...)},
+			want:  "released", after: state{signal: pushed(slices.Repeat([]string{"x"}, 16)...)},
 		},
 		{
 			name: "a member called 1", keys: keys[:2], args: []any{"me", signalTTL, "1"},
 			given: []command{{"SET", "lock:a", "me"}},
-			want:  1, after: state{signal: pushed("1")},
+			want:  "released", after: state{signal: pushed("1")},
 		},
 		{
 			name: "foreign lock", keys: keys[:2], args: args[:3], given: []command{{"RPUSH", "lock:a", "me"}},
-			want: 0, after: state{"lock:a": list(forever, "me")},
+			want: "not held", after: state{"lock:a": list(forever, "me")},
 		},
 		{
 			name: "foreign signal", keys: keys, args: args,
 			given: []command{{"SET", signal, "x"}, {"SET", "lock:a", "me"}},
-			want:  1, after: state{signal: text("x", forever)},
+			want:  "released", after: state{signal: text("x", forever)},
 		},
 	})
 }
@@ -306,20 +306,20 @@ func TestLookAny(t *testing.T) {
 		},
 		{
 			name: "one has left", keys: keys, args: args, given: []command{{"ZADD", thePool, 1, "a"}, a, b},
-			want: []any{-4}, after: held.and(thePool, zset("a")),
+			want: []any{"others"}, after: held.and(thePool, zset("a")),
 		},
 		{
 			name: "one has come", keys: keys, args: args, given: []command{members, {"ZADD", thePool, 3, "c"}, a, b},
-			want: []any{-4}, after: held.and(thePool, zset("a", "b", "c")),
+			want: []any{"others"}, after: held.and(thePool, zset("a", "b", "c")),
 		},
 		{
 			name: "one for another", keys: keys, args: args, given: []command{{"ZADD", thePool, 1, "a", 2, "c"}, a, b},
-			want: []any{-4}, after: held.and(thePool, zset("a", "c")),
+			want: []any{"others"}, after: held.and(thePool, zset("a", "c")),
 		},
-		{name: "emptied", keys: keys, args: args, want: []any{-4}, after: state{}},
+		{name: "emptied", keys: keys, args: args, want: []any{"others"}, after: state{}},
 		{
 			name: "foreign pool", keys: keys, args: args, given: []command{{"SET", thePool, "x"}, a, b},
-			want: []any{-4}, after: held.and(thePool, text("x", forever)),
+			want: []any{"others"}, after: held.and(thePool, text("x", forever)),
 		},
 		{
 			name: "two pools", keys: append(append([]string{}, keys...), other, "lock:c"), args: []any{2, "a", "b", 1, "c"},

@@ -10,10 +10,13 @@
 -- ARGV[5]  the register's expiry in milliseconds; '0' for none
 -- ARGV[6]  '1': a register that is there keeps the expiry that it has, or has not
 --
--- Returns {1, stored} when it was set or deleted, {0, stored} when it was not, where stored is what was
--- there before, as text, and is left out when nothing was: that counts as true. Returns {-1, text} and
--- changes nothing when what is stored is no number that a register can hold; of the text at most the
--- first 100 bytes. WRONGTYPE if it is no string.
+-- Returns {state, stored}, where stored is what was there before, as text; nil for nothing, of which every
+-- comparison is true. The state is
+--   'done'      it was set or deleted
+--   'not done'  the comparison does not hold, or it was only read
+--   'foreign'   what is stored is no number that a register can hold, and stays; at most its first 100
+--               bytes are told
+-- WRONGTYPE if it is no string.
 --
 -- Numbers are decimals of any size, compared as text: Lua's own are doubles, which do not tell
 -- 9007199254740993 from 9007199254740992, and tonumber takes 0x10, blanks and, on some servers, nan. Each
@@ -55,9 +58,9 @@ if type(stored) == 'table' then return stored end
 local number
 if stored then
   number = #stored <= 400 and parse(stored)
-  if not number then return {-1, string.sub(stored, 1, 100)} end
+  if not number then return {'foreign', string.sub(stored, 1, 100)} end
 end
-if not ARGV[1] or ARGV[1] == '' then return {0, stored or nil} end
+if not ARGV[1] or ARGV[1] == '' then return {'not done', stored} end
 
 if number then
   local relation = '='
@@ -69,7 +72,7 @@ if number then
   if not string.find(ARGV[1], relation, 1, true) then
     local wrote = call('LREM', key, 0, '')
     if type(wrote) == 'table' and not string.find(wrote.err, 'WRONGTYPE', 1, true) then return wrote end
-    return {0, stored}
+    return {'not done', stored}
   end
 end
 
@@ -84,4 +87,4 @@ else
   wrote = call('SET', key, ARGV[4], 'PX', ARGV[5])
 end
 if type(wrote) == 'table' and wrote.err then return wrote end
-return {1, stored or nil}
+return {'done', stored}

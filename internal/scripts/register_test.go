@@ -26,60 +26,60 @@ func TestRegister(t *testing.T) {
 	keeping := []any{"<", "7", "7", "9", "30000", "1"}
 	deleteIt := []any{"<", "7", "7"}
 	onBoth(t, Register, []test{
-		{name: "read nothing", keys: keys, want: []any{0}, after: state{}},
+		{name: "read nothing", keys: keys, want: []any{"not done", nil}, after: state{}},
 		{
 			name: "read", keys: keys, given: has("+07.0"),
-			want: []any{0, "+07.0"}, after: holds("+07.0", forever),
+			want: []any{"not done", "+07.0"}, after: holds("+07.0", forever),
 		},
 		{
 			name: "read by an empty argument", keys: keys, args: []any{""}, given: has("7"),
-			want: []any{0, "7"}, after: holds("7", forever),
+			want: []any{"not done", "7"}, after: holds("7", forever),
 		},
-		{name: "set absent", keys: keys, args: setTo, want: []any{1}, after: holds("9", forever)},
+		{name: "set absent", keys: keys, args: setTo, want: []any{"done", nil}, after: holds("9", forever)},
 		{
 			name: "set less", keys: keys, args: setTo, given: has("6"),
-			want: []any{1, "6"}, after: holds("9", forever),
+			want: []any{"done", "6"}, after: holds("9", forever),
 		},
 		{
 			name: "not set", keys: keys, args: setTo, given: has("7"),
-			want: []any{0, "7"}, after: holds("7", forever),
+			want: []any{"not done", "7"}, after: holds("7", forever),
 		},
 		{
 			name: "the expiry goes", keys: keys, args: setTo, given: lasting("6"),
-			want: []any{1, "6"}, after: holds("9", forever),
+			want: []any{"done", "6"}, after: holds("9", forever),
 		},
 		{
 			name: "the expiry comes", keys: keys, args: expiring, given: has("6"),
-			want: []any{1, "6"}, after: holds("9", ms(30_000)),
+			want: []any{"done", "6"}, after: holds("9", ms(30_000)),
 		},
 		{
 			name: "the expiry is replaced", keys: keys, args: expiring, given: lasting("6"),
-			want: []any{1, "6"}, after: holds("9", ms(30_000)),
+			want: []any{"done", "6"}, after: holds("9", ms(30_000)),
 		},
 		{
 			name: "the expiry stays", keys: keys, args: keeping, given: lasting("6"),
-			want: []any{1, "6"}, after: holds("9", ms(60_000)),
+			want: []any{"done", "6"}, after: holds("9", ms(60_000)),
 		},
 		{
 			name: "no expiry stays", keys: keys, args: keeping, given: has("6"),
-			want: []any{1, "6"}, after: holds("9", forever),
+			want: []any{"done", "6"}, after: holds("9", forever),
 		},
 		{
 			name: "no expiry to keep", keys: keys, args: keeping,
-			want: []any{1}, after: holds("9", ms(30_000)),
+			want: []any{"done", nil}, after: holds("9", ms(30_000)),
 		},
 		{
 			name: "the expiry of what is not set", keys: keys, args: expiring, given: lasting("7"),
-			want: []any{0, "7"}, after: holds("7", ms(60_000)),
+			want: []any{"not done", "7"}, after: holds("7", ms(60_000)),
 		},
-		{name: "delete absent", keys: keys, args: deleteIt, want: []any{1}, after: state{}},
+		{name: "delete absent", keys: keys, args: deleteIt, want: []any{"done", nil}, after: state{}},
 		{
 			name: "delete less", keys: keys, args: deleteIt, given: has("6"),
-			want: []any{1, "6"}, after: state{},
+			want: []any{"done", "6"}, after: state{},
 		},
 		{
 			name: "not deleted", keys: keys, args: deleteIt, given: lasting("8"),
-			want: []any{0, "8"}, after: holds("8", ms(60_000)),
+			want: []any{"not done", "8"}, after: holds("8", ms(60_000)),
 		},
 		{
 			name: "a bad expiry", keys: keys, args: []any{"<", "7", "7", "9", "-1", "0"}, given: has("6"),
@@ -109,7 +109,7 @@ func TestRegisterHoldsNoNumber(t *testing.T) {
 			tests = append(tests, test{
 				name: fmt.Sprintf("%s %.20q", name, value), keys: []string{theRegister}, args: args,
 				given: []command{{"SET", theRegister, value, "PX", 60_000}},
-				want:  []any{-1, told}, after: holds(value, ms(60_000)),
+				want:  []any{"foreign", told}, after: holds(value, ms(60_000)),
 			})
 		}
 		tests = append(tests, test{
@@ -136,7 +136,7 @@ func TestRegisterOnReplica(t *testing.T) {
 		args []any
 		want any
 	}{
-		"read":        {nil, []any{0, "7"}},
+		"read":        {nil, []any{"not done", "7"}},
 		"set":         {[]any{"=", "7", "7", "9", "0", "0"}, fails("READONLY")},
 		"not set":     {setTo, fails("READONLY")},
 		"delete":      {[]any{"=", "7", "7"}, fails("READONLY")},
@@ -160,9 +160,9 @@ func TestRegisterOutOfMemory(t *testing.T) {
 		after  state
 	}{
 		"set":     {"6", setTo, fails("OOM"), holds("6", forever)},
-		"not set": {"7", setTo, []any{0, "7"}, holds("7", forever)},
-		"read":    {"7", nil, []any{0, "7"}, holds("7", forever)},
-		"delete":  {"6", setTo[:3], []any{1, "6"}, state{}},
+		"not set": {"7", setTo, []any{"not done", "7"}, holds("7", forever)},
+		"read":    {"7", nil, []any{"not done", "7"}, holds("7", forever)},
+		"delete":  {"6", setTo[:3], []any{"done", "6"}, state{}},
 	} {
 		s.Do(t, "SET", theRegister, test.stored)
 		s.Do(t, "CONFIG", "SET", "maxmemory", 1)
@@ -188,9 +188,9 @@ func TestRegisterMissingRights(t *testing.T) {
 		want    any
 		after   state
 	}{
-		"none, set":     {"", "6", setTo, []any{1, "6"}, holds("9", forever)},
-		"none, not set": {"", "7", setTo, []any{0, "7"}, holds("7", forever)},
-		"none, delete":  {"", "6", setTo[:3], []any{1, "6"}, state{}},
+		"none, set":     {"", "6", setTo, []any{"done", "6"}, holds("9", forever)},
+		"none, not set": {"", "7", setTo, []any{"not done", "7"}, holds("7", forever)},
+		"none, delete":  {"", "6", setTo[:3], []any{"done", "6"}, state{}},
 		"get":           {"+get", "6", setTo, fails(""), holds("6", forever)},
 		"set":           {"+set", "6", setTo, fails(""), holds("6", forever)},
 		"del":           {"+del", "6", setTo[:3], fails(""), holds("6", forever)},

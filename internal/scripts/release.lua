@@ -10,21 +10,21 @@
 -- ARGV[4]  the lease's fencing token; 0 without KEYS[3]
 -- ARGV[5]  of a pool's member, what to push as the signal: its name; left out: 1
 --
--- Returns 1 when it was released, 0 when somebody else or nobody holds it, 2 when somebody else does so
--- under the same id, with a later fencing token. WRONGTYPE if the lock is something else; a signal key of a foreign type
--- is left alone, and a fence that is missing, or is no token, says nothing.
+-- Returns 'released'; 'not held' when nobody holds it, or somebody else; or 'handed on' when somebody else
+-- does so under the same id, with a later fencing token. WRONGTYPE if the lock is something else. A signal
+-- key of a foreign type is left alone, and a fence that is missing, or is no token, says nothing.
 --
 -- A lock that is not free at once stays there with the value <id>/kept, so that no late renewal and
--- no second release touches it; a repeat that finds this returns 1. Waiters are woken all the same:
--- they read the new TTL and set their timers by it.
+-- no second release touches it. A repeat that finds this returns 'released'. Waiters are woken all the
+-- same: they read the new TTL and set their timers by it.
 --
 -- One signal at a time is enough for a lock. For a pool up to 16 wait, since two releases are for two
 -- waiters.
 --
 -- The lock's DEL comes before all other writes, so that a Redis out of memory cannot keep a lock held
 -- (it lets a script go on that has written), and errors after it are swallowed: the waiters' own look
--- heals a lost signal. Before 0, a write that changes nothing makes a replica answer READONLY instead
--- of what it last heard.
+-- heals a lost signal. Before 'not held' and 'handed on', a write that changes nothing makes a replica
+-- answer READONLY instead of what it last heard.
 local call = redis.pcall
 local owner = call('GET', KEYS[1])
 if type(owner) == 'table' then return owner end
@@ -46,7 +46,7 @@ if not ours or later then
     local wrote = call('LREM', KEYS[2], 0, '')
     if type(wrote) == 'table' then return wrote end
   end
-  return later and 2 or keep and owner == ARGV[1] .. '/kept' and 1 or 0
+  return later and 'handed on' or keep and owner == ARGV[1] .. '/kept' and 'released' or 'not held'
 end
 
 local gone = call('DEL', KEYS[1])
@@ -56,4 +56,4 @@ if list then
   if signals < (ARGV[5] and 16 or 1) then call('LPUSH', KEYS[2], ARGV[5] or '1') end
   call('PEXPIRE', KEYS[2], ARGV[2])
 end
-return 1
+return 'released'

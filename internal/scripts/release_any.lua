@@ -7,12 +7,12 @@
 -- ARGV[2]   the signal's TTL in milliseconds
 -- ARGV[3..] the members, in the order of the keys: what to push as the signal
 --
--- Returns how many it gave up. If that is none and one of the locks is free it pushes a signal that names
--- no member, as repair does. A lock that is something else, and a signal key of a foreign type, are left
--- alone.
+-- Returns 'released' when it gave any up, else 'not held', as release does. If it gave none up and one of
+-- the locks is free it pushes a signal that names no member, as repair does. A lock that is something
+-- else, and a signal key of a foreign type, are left alone.
 --
--- As in release, the DELs come before all other writes, and before 0 something is written that changes
--- nothing, so that a replica answers READONLY.
+-- As in release, the DELs come before all other writes, and before 'not held' something is written that
+-- changes nothing, so that a replica answers READONLY.
 local call = redis.pcall
 local gone, free = {}, false
 for i = 2, #KEYS do
@@ -28,9 +28,9 @@ for i = 2, #KEYS do
   end
 end
 
-local signals, released = call('LLEN', KEYS[1]), #gone
-if type(signals) ~= 'number' then return released end
-if released == 0 then
+local signals, found = call('LLEN', KEYS[1]), #gone > 0 and 'released' or 'not held'
+if type(signals) ~= 'number' then return found end
+if #gone == 0 then
   local wrote = call('LREM', KEYS[1], 0, '')
   if type(wrote) == 'table' then return wrote end
   if free and signals == 0 then gone[1] = '1' end
@@ -39,4 +39,4 @@ for i = 1, #gone do
   if signals + i <= 16 then call('LPUSH', KEYS[1], gone[i]) end
 end
 if #gone > 0 then call('PEXPIRE', KEYS[1], ARGV[2]) end
-return released
+return found

@@ -22,60 +22,60 @@ func TestRelease(t *testing.T) {
 		{
 			name: "ours", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me", "PX", 10_000}},
-			want:  1, after: state{theSignal: signalled},
+			want:  "released", after: state{theSignal: signalled},
 		},
 		{
 			name: "ours without expiry", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me"}},
-			want:  1, after: state{theSignal: signalled},
+			want:  "released", after: state{theSignal: signalled},
 		},
 		{
 			name: "ours, fence stays", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me"}, {"SET", theFence, "5"}},
-			want:  1, after: state{theSignal: signalled, theFence: text("5", forever)},
+			want:  "released", after: state{theSignal: signalled, theFence: text("5", forever)},
 		},
 		{
 			name: "ours, signal there already", keys: keys, args: args,
 			given: []command{
 				{"SET", theLock, "me"}, {"RPUSH", theSignal, "1"}, {"PEXPIRE", theSignal, 60_000},
 			},
-			want: 1, after: state{theSignal: signalled},
+			want: "released", after: state{theSignal: signalled},
 		},
 		{
 			name: "ours, foreign signal", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me"}, {"HSET", theSignal, "f", "v"}},
-			want:  1, after: state{theSignal: foreign},
+			want:  "released", after: state{theSignal: foreign},
 		},
-		{name: "free", keys: keys, args: args, want: 0, after: state{}},
+		{name: "free", keys: keys, args: args, want: "not held", after: state{}},
 		{
 			name: "free, signal there", keys: keys, args: args,
 			given: []command{{"RPUSH", theSignal, "1"}, {"PEXPIRE", theSignal, 60_000}},
-			want:  0, after: state{theSignal: list(ms(60_000), "1")},
+			want:  "not held", after: state{theSignal: list(ms(60_000), "1")},
 		},
 		{
 			name: "free, foreign signal", keys: keys, args: args,
 			given: []command{{"HSET", theSignal, "f", "v"}},
-			want:  0, after: state{theSignal: foreign},
+			want:  "not held", after: state{theSignal: foreign},
 		},
 		{
 			name: "taken by another", keys: keys, args: args,
 			given: []command{{"SET", theLock, "you", "PX", 10_000}},
-			want:  0, after: lock("you", ms(10_000)),
+			want:  "not held", after: lock("you", ms(10_000)),
 		},
 		{
 			name: "taken by an id that begins like ours", keys: keys, args: args,
 			given: []command{{"SET", theLock, "me/kept"}},
-			want:  0, after: lock("me/kept", forever),
+			want:  "not held", after: lock("me/kept", forever),
 		},
 		{
 			name: "taken by an id that ours begins like", keys: keys, args: args,
 			given: []command{{"SET", theLock, "m"}},
-			want:  0, after: lock("m", forever),
+			want:  "not held", after: lock("m", forever),
 		},
 		{
 			name: "taken by something huge", keys: keys, args: args,
 			given: []command{{"SET", theLock, huge}},
-			want:  0, after: lock(huge, forever),
+			want:  "not held", after: lock(huge, forever),
 		},
 		{
 			name: "lock of a wrong type", keys: keys, args: args,
@@ -94,55 +94,55 @@ func TestReset(t *testing.T) {
 		{
 			name: "taken", keys: keys, args: args,
 			given: []command{{"SET", theLock, "you", "PX", 10_000}, {"SET", theFence, "5"}},
-			want:  []any{1, "you", ms(10_000)},
+			want:  []any{"reset", "you", ms(10_000)},
 			after: state{theSignal: signalled, theFence: text("5", forever)},
 		},
 		{
 			name: "taken without expiry", keys: keys, args: args,
 			given: []command{{"SET", theLock, "you"}},
-			want:  []any{1, "you", -1}, after: state{theSignal: signalled},
+			want:  []any{"reset", "you", -1}, after: state{theSignal: signalled},
 		},
 		{
 			name: "taken by nobody's name", keys: keys, args: []any{signalTTL, ""},
 			given: []command{{"SET", theLock, ""}},
-			want:  []any{1, "", -1}, after: state{theSignal: signalled},
+			want:  []any{"reset", "", -1}, after: state{theSignal: signalled},
 		},
 		{
 			name: "taken by something huge", keys: keys, args: []any{signalTTL, cut},
 			given: []command{{"SET", theLock, huge}},
-			want:  []any{1, cut, -1}, after: state{theSignal: signalled},
+			want:  []any{"reset", cut, -1}, after: state{theSignal: signalled},
 		},
 		{
 			name: "taken, signal there already", keys: keys, args: args,
 			given: []command{{"SET", theLock, "you"}, {"RPUSH", theSignal, "1"}},
-			want:  []any{1, "you", -1}, after: state{theSignal: signalled},
+			want:  []any{"reset", "you", -1}, after: state{theSignal: signalled},
 		},
 		{
 			name: "taken, foreign signal", keys: keys, args: args,
 			given: []command{{"SET", theLock, "you"}, {"HSET", theSignal, "f", "v"}},
-			want:  []any{1, "you", -1}, after: state{theSignal: foreign},
+			want:  []any{"reset", "you", -1}, after: state{theSignal: foreign},
 		},
 		{
 			name: "taken by another", keys: keys, args: args,
 			given: []command{{"SET", theLock, "them", "PX", 10_000}},
-			want:  []any{2}, after: lock("them", ms(10_000)),
+			want:  []any{"other", "them", ms(10_000)}, after: lock("them", ms(10_000)),
 		},
 		{
 			name: "taken, but was free", keys: keys, args: args[:1],
 			given: []command{{"SET", theLock, "", "PX", 10_000}},
-			want:  []any{2}, after: lock("", ms(10_000)),
+			want:  []any{"other", "", ms(10_000)}, after: lock("", ms(10_000)),
 		},
-		{name: "still free", keys: keys, args: args[:1], want: []any{0}, after: state{theSignal: signalled}},
-		{name: "free", keys: keys, args: args, want: []any{0}, after: state{theSignal: signalled}},
+		{name: "still free", keys: keys, args: args[:1], want: []any{"free", "", -2}, after: state{theSignal: signalled}},
+		{name: "free", keys: keys, args: args, want: []any{"free", "", -2}, after: state{theSignal: signalled}},
 		{
 			name: "free, signal there", keys: keys, args: args,
 			given: []command{{"RPUSH", theSignal, "1"}, {"PEXPIRE", theSignal, 60_000}},
-			want:  []any{0}, after: state{theSignal: list(ms(60_000), "1")},
+			want:  []any{"free", "", -2}, after: state{theSignal: list(ms(60_000), "1")},
 		},
 		{
 			name: "free, foreign signal", keys: keys, args: args,
 			given: []command{{"HSET", theSignal, "f", "v"}},
-			want:  []any{0}, after: state{theSignal: foreign},
+			want:  []any{"free", "", -2}, after: state{theSignal: foreign},
 		},
 		{
 			name: "lock of a wrong type", keys: keys, args: args,
@@ -158,11 +158,11 @@ func TestRepair(t *testing.T) {
 	args := []any{signalTTL}
 
 	onBoth(t, Repair, []test{
-		{name: "free", keys: keys, args: args, want: 1, after: state{theSignal: signalled}},
+		{name: "free", keys: keys, args: args, want: 0, after: state{theSignal: signalled}},
 		{
 			name: "free, of a pool, a signal there", keys: keys, args: []any{signalTTL, "m"},
 			given: []command{{"RPUSH", theSignal, "x"}},
-			want:  1, after: state{theSignal: list(span{0, signalTTL}, "m", "x")},
+			want:  0, after: state{theSignal: list(span{0, signalTTL}, "m", "x")},
 		},
 		{
 			name: "free, of a pool, 16 signals there", keys: keys, args: []any{signalTTL, "m"},
@@ -176,12 +176,12 @@ func TestRepair(t *testing.T) {
 		},
 		{
 			name: "ended", keys: keys, args: []any{signalTTL, "", "me/kept"},
-			want: 1, after: state{theSignal: signalled},
+			want: 0, after: state{theSignal: signalled},
 		},
 		{
 			name: "not ended", keys: keys, args: []any{signalTTL, "", "me/kept"},
 			given: []command{{"SET", theLock, "me/kept", "PX", 10_000}},
-			want:  []any{ms(10_000)}, after: lock("me/kept", ms(10_000)),
+			want:  ms(10_000), after: lock("me/kept", ms(10_000)),
 		},
 		{
 			name: "ended, and taken", keys: keys, args: []any{signalTTL, "", "me/kept"},
@@ -196,7 +196,7 @@ func TestRepair(t *testing.T) {
 		{
 			name: "ended, of a pool", keys: keys, args: []any{signalTTL, "m", "me/kept"},
 			given: []command{{"RPUSH", theSignal, "x"}},
-			want:  1, after: state{theSignal: list(span{0, signalTTL}, "m", "x")},
+			want:  0, after: state{theSignal: list(span{0, signalTTL}, "m", "x")},
 		},
 		{
 			name: "free, foreign signal", keys: keys, args: args,

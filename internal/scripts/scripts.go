@@ -34,7 +34,7 @@ var (
 	Probe       = script("probe", probe, fitsProbe)
 	Register    = script("register", register, fitsRegister)
 	Release     = script("release", release, fitsRelease)
-	ReleaseAny  = script("release_any", releaseAny, fitsCount)
+	ReleaseAny  = script("release_any", releaseAny, fitsReleaseAny)
 	Repair      = script("repair", repair, fitsRepair)
 	Reset       = script("reset", reset, fitsReset)
 	Take        = script("take", take, fitsTake)

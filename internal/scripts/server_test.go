@@ -138,22 +138,22 @@ func TestOutOfMemory(t *testing.T) {
 	})
 	t.Run("release", func(t *testing.T) {
 		reply, err := onFull(releaseCall, command{"SET", theLock, "me"})
-		check(t, reply, err, 1)
+		check(t, reply, err, "released")
 	})
 	t.Run("release and keep", func(t *testing.T) {
 		reply, err := onFull(keepCall, command{"SET", theLock, "me"})
-		check(t, reply, err, 1, theLock)
+		check(t, reply, err, "released", theLock)
 		if value := s.Do(t, "GET", theLock); !matches(value, "me/kept", span{}) {
 			t.Errorf("the lock holds %s", show(value))
 		}
 	})
 	t.Run("release another's", func(t *testing.T) {
 		reply, err := onFull(releaseCall, command{"SET", theLock, "you"})
-		check(t, reply, err, 0, theLock)
+		check(t, reply, err, "not held", theLock)
 	})
 	t.Run("reset", func(t *testing.T) {
 		reply, err := onFull(resetCall, command{"SET", theLock, "me"})
-		check(t, reply, err, []any{1, "me", -1})
+		check(t, reply, err, []any{"reset", "me", -1})
 	})
 	t.Run("repair", func(t *testing.T) {
 		reply, err := onFull(repairCall)
@@ -209,12 +209,12 @@ func TestMissingRights(t *testing.T) {
 		{"extend free, no lrem", without("lrem"), extendCall, nil, refused, state{}},
 		{"release, no del", without("del"), releaseCall, []command{me}, refused, stays},
 		{"release free, no lrem", without("lrem"), releaseCall, nil, refused, state{}},
-		{"release, no llen", without("llen"), releaseCall, []command{me}, 1, state{}},
-		{"release, no lpush", without("lpush"), releaseCall, []command{me}, 1, state{}},
+		{"release, no llen", without("llen"), releaseCall, []command{me}, "released", state{}},
+		{"release, no lpush", without("lpush"), releaseCall, []command{me}, "released", state{}},
 		{
 			"release, no pexpire", without("pexpire"), releaseCall,
 			[]command{me},
-			1,
+			"released",
 			state{theSignal: list(forever, "1")},
 		},
 		{"reset, no del", without("del"), resetCall, []command{me}, refused, stays},
@@ -222,7 +222,7 @@ func TestMissingRights(t *testing.T) {
 		{
 			"reset, no lpush", without("lpush"), resetCall,
 			[]command{me},
-			[]any{1, "me", ms(10_000)},
+			[]any{"reset", "me", ms(10_000)},
 			state{},
 		},
 		{"repair, no lpush", without("lpush"), repairCall, nil, refused, state{}},

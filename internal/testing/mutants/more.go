@@ -213,7 +213,7 @@ var others = []mutant{
 		"late reset", "a Reset takes the lock from whoever holds it by then",
 		edits{{
 			"internal/scripts/reset.lua",
-			"if not owner or string.sub(owner, 1, 1025) ~= ARGV[2] then",
+			"if not owner or value ~= ARGV[2] then",
 			"if not owner then",
 		}},
 		tests{in: "internal/testing/faults", run: "ResetExecutedLate"},
