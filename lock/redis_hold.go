@@ -38,7 +38,9 @@ func (s *store) acquireArgs(a acquisition) scriptArgs {
 	if !a.noFence {
 		set.keys = append(set.keys, s.fence(a.name))
 	}
-	set.args = append(set.args, a.must)
+	if a.must != "" || a.chosen {
+		set.args = append(set.args, a.must)
+	}
 	if a.chosen {
 		set.args = append(set.args, "chosen")
 	}

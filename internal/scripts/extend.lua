@@ -43,29 +43,28 @@ end
 local pttl = call('PTTL', KEYS[1])
 if type(pttl) == 'table' then return pttl end
 
-local state, ttl = 'ours', nil
+local state, ttl, text = 'ours', tonumber(ARGV[3]), nil
 if not ours then
   state = owner and 'other' or 'free'
-elseif verb == 'to' and pttl < tonumber(ARGV[3]) or
-  verb == 'cut' and (pttl < tonumber(ARGV[3]) or pttl > tonumber(ARGV[5])) then
-  ttl = ARGV[3]
+elseif verb == 'to' and pttl < ttl or verb == 'cut' and (pttl < ttl or pttl > tonumber(ARGV[5])) then
+  text = ARGV[3]
   if pttl < 0 then state = 'bare' end
 elseif verb == 'by' then
-  ttl = string.format('%.0f', math.max(pttl, 0) + tonumber(ARGV[3]))
+  if pttl > 0 then ttl = pttl + ttl end
+  text = string.format('%.0f', ttl)
 elseif verb == 'persist' and pttl >= 0 then
   local kept = call('PERSIST', KEYS[1])
   if type(kept) == 'table' then return kept end
   return {state, '', -1}
 end
 
-if not ttl then
+if not text then
   local wrote = call('LREM', KEYS[2], 0, '')
   if type(wrote) == 'table' and not string.find(wrote.err, 'WRONGTYPE', 1, true) then return wrote end
   return {state, state == 'other' and string.sub(owner, 1, 1025) or '', pttl}
 end
-local moved = call('PEXPIRE', KEYS[1], ttl)
+local moved = call('PEXPIRE', KEYS[1], text)
 if type(moved) == 'table' then return moved end
-ttl = tonumber(ttl)
 if KEYS[3] and ttl > 302400000 then -- half of the week for which an acquire has the fence kept
   local left = call('PTTL', KEYS[3])
   if type(left) == 'number' and left >= 0 and left < 2 * ttl then
