@@ -43,6 +43,7 @@ type Hub struct {
 	mu      sync.Mutex
 	phase   hubPhase
 	entries map[Name]*entry
+	homes   map[*entry]*conn // where an entry is registered: conn.names the other way round
 	conns   []*conn
 	born    int                  // how many connections there ever were: the next one's number
 	surplus map[string]time.Time // since when a group has had a connection too many
@@ -92,6 +93,7 @@ func New(store Store, o *Options) *Hub {
 		stop:    ctx.Done(),
 		ended:   make(chan struct{}),
 		entries: make(map[Name]*entry),
+		homes:   make(map[*entry]*conn),
 		surplus: make(map[string]time.Time),
 	}
 }
@@ -109,31 +111,19 @@ func (h *Hub) call(c *conn) {
 	}
 }
 
-// homeLocked returns the connection on which the entry is registered. It is nil for a newcomer, and
-// when the hub was stopped and the connection has ended.
-func (h *Hub) homeLocked(e *entry) *conn {
-	for _, c := range h.conns {
-		if c.names[e.name] == e {
-			return c
-		}
-	}
-	return nil
-}
-
 // takeLocked registers the entry on c. The blocking read of the connection that had it before goes
 // on with it: what a signal sets is the entry's, whichever connection reads it.
 func (h *Hub) takeLocked(c *conn, e *entry) {
-	if home := h.homeLocked(e); home != nil {
+	if home := h.homes[e]; home != nil {
 		delete(home.names, e.name)
 	}
-	c.names[e.name] = e
+	h.homes[e], c.names[e.name] = c, e
 }
 
 // dropLocked forgets an entry.
 func (h *Hub) dropLocked(e *entry) {
 	e.timer.Stop()
 	delete(h.entries, e.name)
-	if home := h.homeLocked(e); home != nil {
-		delete(home.names, e.name)
-	}
+	delete(h.homes[e].names, e.name)
+	delete(h.homes, e)
 }

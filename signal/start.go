@@ -11,7 +11,7 @@ func (h *Hub) readLocked(e *entry) *conn {
 	if h.onlyLooksLocked() {
 		return nil
 	}
-	if c := h.homeLocked(e); c != nil && c.readsLocked(e.name) {
+	if c := h.homes[e]; c != nil && c.readsLocked(e.name) {
 		return nil
 	}
 	return h.placeLocked(e, time.Now())
@@ -20,7 +20,7 @@ func (h *Hub) readLocked(e *entry) *conn {
 // placeLocked registers an entry on the young connection of its group. The connection is returned
 // if it is to be called back. A name that has come back, and that is read still, keeps its place.
 func (h *Hub) placeLocked(e *entry, now time.Time) *conn {
-	newcomer := h.homeLocked(e) == nil
+	newcomer := h.homes[e] == nil
 	if newcomer && h.stillReadLocked(e) {
 		return nil
 	}
