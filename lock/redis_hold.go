@@ -38,11 +38,15 @@ func (s *store) acquireArgs(a acquisition) scriptArgs {
 	if !a.noFence {
 		set.keys = append(set.keys, s.fence(a.name))
 	}
-	if a.must != "" || a.chosen {
-		set.args = append(set.args, a.must)
-	}
+	chosen := ""
 	if a.chosen {
-		set.args = append(set.args, "chosen")
+		chosen = "chosen"
+	}
+	switch {
+	case a.must != "":
+		set.args = append(set.args, chosen, a.must)
+	case a.chosen:
+		set.args = append(set.args, chosen)
 	}
 	return set
 }

@@ -6,8 +6,8 @@
 -- ARGV[1]  the owner id to put there
 -- ARGV[2]  the TTL in milliseconds
 -- ARGV[3]  the fence's TTL in milliseconds; only with KEYS[2]
--- ARGV[4]  the id that must be there, which may be ARGV[1]; '' or left out: the lock must be free
--- ARGV[5]  'chosen' if the user chose the id ARGV[1]; else '' or left out
+-- ARGV[4]  'chosen' if the user chose the id ARGV[1]; else '' or left out
+-- ARGV[5]  the id that must be there, which may be ARGV[1]; '' or left out: the lock must be free
 --
 -- The lock holds what must be there: it is ours now. Or it holds ARGV[1], and nobody chose that id: this
 -- is the repeat of an attempt whose reply was lost. Its TTL is brought back to ARGV[2], never shortened.
@@ -24,14 +24,14 @@
 -- refused, a write that changes nothing, to whatever the lock is, makes a replica answer READONLY
 -- instead of what it last heard.
 local call, id = redis.pcall, ARGV[1]
-local must = ARGV[4] ~= '' and ARGV[4] or false -- as GET tells of a free lock
+local must = ARGV[5] ~= '' and ARGV[5] or false -- as GET tells of a free lock
 local owner, pttl = call('GET', KEYS[1]), nil
 if owner then
   if type(owner) == 'table' then return owner end
   pttl = call('PTTL', KEYS[1])
   if type(pttl) == 'table' then return pttl end
 end
-local again = owner == id and owner ~= must and ARGV[5] ~= 'chosen'
+local again = owner == id and owner ~= must and ARGV[4] ~= 'chosen'
 if owner ~= must and not again then
   if must or owner == id then
     local wrote = call('LREM', KEYS[1], 0, '')

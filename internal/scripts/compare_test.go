@@ -34,7 +34,7 @@ func TestAcquireComparesAndSets(t *testing.T) {
 					name:  row.there + " is there, " + must + " must be, " + by,
 					given: []command{{"SET", theFence, last}},
 					keys:  []string{theLock, theFence},
-					args:  []any{"me", 30_000, fenceTTL, must, by},
+					args:  []any{"me", 30_000, fenceTTL, by, must},
 				}
 				if row.there != nothing {
 					test.given = append(test.given, command{"SET", theLock, row.there, "PX", 10_000})

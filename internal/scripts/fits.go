@@ -63,7 +63,7 @@ func fitsAcquire(args []any, reply any) bool {
 	if !many {
 		return isToken(reply)
 	}
-	must, _ := argOf(args, 3).(string)
+	must, _ := argOf(args, 4).(string)
 	return isTaken(parts) || len(parts) == 0 && must != ""
 }
 

@@ -8,7 +8,7 @@ import (
 func TestAcquireChosen(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theFence}
-	args := []any{"me", 30_000, fenceTTL, "", "chosen"}
+	args := []any{"me", 30_000, fenceTTL, "chosen"}
 
 	onBoth(t, Acquire, []test{
 		{
@@ -33,8 +33,8 @@ func TestAcquireChosen(t *testing.T) {
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theFence}
-	fresh := []any{"me", 30_000, fenceTTL, "old"}
-	same := []any{"old", 30_000, fenceTTL, "old"}
+	fresh := []any{"me", 30_000, fenceTTL, "", "old"}
+	same := []any{"old", 30_000, fenceTTL, "", "old"}
 	old := command{"SET", theLock, "old", "PX", 10_000}
 	token := text(clock{}, ms(fenceTTL))
 
@@ -62,7 +62,7 @@ func TestAdopt(t *testing.T) {
 		},
 		{
 			name: "the id is there, no fence wanted", keys: keys[:1],
-			args:  []any{"me", 30_000, "", "old"},
+			args:  []any{"me", 30_000, "", "", "old"},
 			given: []command{old},
 			want:  "0", after: lock("me", ms(30_000)),
 		},
@@ -172,7 +172,7 @@ func TestExtendForEver(t *testing.T) {
 func TestSeize(t *testing.T) {
 	t.Parallel()
 	keys := []string{theLock, theFence}
-	args := []any{"me", 30_000, fenceTTL, "you", "chosen"}
+	args := []any{"me", 30_000, fenceTTL, "chosen", "you"}
 	token := text(clock{}, ms(fenceTTL))
 
 	onBoth(t, Acquire, []test{
@@ -200,7 +200,7 @@ func TestSeize(t *testing.T) {
 			want:  []any{"me", ms(10_000)}, after: lock("me", ms(10_000)),
 		},
 		{
-			name: "taken under our id", keys: keys, args: []any{"me", 30_000, fenceTTL, "me", "chosen"},
+			name: "taken under our id", keys: keys, args: []any{"me", 30_000, fenceTTL, "chosen", "me"},
 			given: []command{{"SET", theLock, "me", "PX", 10_000}, {"SET", theFence, "7"}},
 			want:  clock{}, after: lock("me", ms(30_000)).and(theFence, token),
 		},

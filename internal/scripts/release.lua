@@ -25,7 +25,7 @@
 -- (it lets a script go on that has written), and errors after it are swallowed: the waiters' own look
 -- heals a lost signal. Before 'not held' and 'handed on', a write that changes nothing makes a replica
 -- answer READONLY instead of what it last heard.
-local call = redis.pcall
+local call, type = redis.pcall, type -- globals are slower
 local owner = call('GET', KEYS[1])
 if type(owner) == 'table' then return owner end
 local ours, later = owner == ARGV[1], false

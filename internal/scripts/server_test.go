@@ -17,7 +17,7 @@ var (
 	extendCall  = usual{Extend, []string{theLock, theSignal}, []any{"me", "to", 30_000, 0}}
 	releaseCall = usual{Release, []string{theLock, theSignal}, []any{"me", signalTTL}}
 	keepCall    = usual{Release, []string{theLock, theSignal}, []any{"me", signalTTL, 60_000}}
-	adoptCall   = usual{Acquire, []string{theLock, theFence}, []any{"me", 30_000, fenceTTL, "old"}}
+	adoptCall   = usual{Acquire, []string{theLock, theFence}, []any{"me", 30_000, fenceTTL, "", "old"}}
 	resetCall   = usual{Reset, []string{theLock, theSignal}, []any{signalTTL, "me"}}
 	repairCall  = usual{Repair, []string{theLock, theSignal}, []any{signalTTL}}
 	ownerCall   = usual{Owner, []string{theLock}, nil}
@@ -62,7 +62,7 @@ func TestReplica(t *testing.T) {
 		{"adopt another's", "you", adoptCall, fails("READONLY")},
 		{"adopt free", "", adoptCall, fails("READONLY")},
 		{"look whether ours", "me", usual{Extend, extendCall.keys, []any{"me", "check", 0, 0}}, fails("READONLY")},
-		{"given id is there", "me", usual{Acquire, acquireCall.keys, []any{"me", 30_000, fenceTTL, "", "chosen"}}, fails("READONLY")},
+		{"given id is there", "me", usual{Acquire, acquireCall.keys, []any{"me", 30_000, fenceTTL, "chosen"}}, fails("READONLY")},
 		{"release what is kept", "me/kept", keepCall, fails("READONLY")},
 		{"reset taken", "me", resetCall, fails("READONLY")},
 		{"reset taken by another", "you", resetCall, fails("READONLY")},

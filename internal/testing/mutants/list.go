@@ -82,7 +82,7 @@ var classics = []mutant{
 		"m12", "a given id that is there is success",
 		edits{{
 			"internal/scripts/acquire.lua",
-			"owner ~= must and ARGV[5] ~= 'chosen'",
+			"owner ~= must and ARGV[4] ~= 'chosen'",
 			"owner ~= must",
 		}},
 		tests{in: "lock", run: "Given"},
