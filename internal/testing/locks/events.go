@@ -21,7 +21,8 @@ type Events struct {
 func NewEvents() *Events {
 	const room = 10_000 // more than any test makes
 	return &Events{
-		make(chan lock.AcquiredInfo, room), make(chan lock.WaitingInfo, room),
+		// Each of a crowd of 10,000 may hear an answer, and those who come to the head another one.
+		make(chan lock.AcquiredInfo, room), make(chan lock.WaitingInfo, 2*room),
 		make(chan lock.RenewedInfo, room), make(chan lock.RenewalFailedInfo, room),
 		make(chan lock.LostInfo, room), make(chan lock.ReconnectingInfo, room),
 		make(chan lock.DegradedInfo, room),
