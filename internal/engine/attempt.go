@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/janitor"
 	"github.com/holdfast-go/holdfast/internal/owner"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/renewal"
@@ -181,7 +182,7 @@ func (a *attempt) cleanUp(due time.Time) {
 
 // release has released from due on what the acquire in doubt may have taken.
 func (a *attempt) release(h store.Holding, due time.Time) {
-	a.engine.janitor.addLate(task{what: h, due: due, until: a.until}, a.gaveUp)
+	a.engine.janitor.AddLate(janitor.Task{What: h, Due: due, Until: a.until}, a.gaveUp)
 }
 
 // hopeless reports whether asking again after err is of no use.

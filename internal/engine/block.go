@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/janitor"
 	"github.com/holdfast-go/holdfast/internal/owner"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -36,7 +37,7 @@ func (e *Engine) Block(ctx context.Context, name, label string, d time.Duration)
 			b.from = "" // it has ended meanwhile
 		case err != nil:
 			return err
-		case !e.janitor.blocks(name, held.Owner) || time.Since(b.since) > store.OperationLimit:
+		case !e.janitor.Blocks(name, held.Owner) || time.Since(b.since) > store.OperationLimit:
 			return e.words.Held(name, held)
 		default:
 			b.from = held.Owner
@@ -66,12 +67,12 @@ func (b *block) lock(id string) store.Lock { return b.engine.store.Lock(b.name, 
 
 // signalAtEnd gives a signal when the block is over that begins now.
 func (b *block) signalAtEnd() {
-	b.engine.janitor.blockUntil(b.lock(b.id), blocked{b.name, b.id}, time.Now().Add(b.length))
+	b.engine.janitor.BlockUntil(b.lock(b.id), janitor.Blocked{Name: b.name, ID: b.id}, time.Now().Add(b.length))
 }
 
 // began takes note that the lock is blocked.
 func (b *block) began(ctx context.Context) {
-	b.engine.janitor.forgetBlocks(b.name)
+	b.engine.janitor.ForgetBlocks(b.name)
 	b.signalAtEnd()
 	if b.repeated && b.from == "" {
 		limit, cancel := context.WithDeadline(ctx, b.since.Add(2*store.OperationLimit))
@@ -118,8 +119,8 @@ func (b *block) once(ctx context.Context) (held *store.Held, err error) {
 // undo has a block under an id undone from due on that may be executed late.
 func (b *block) undo(id string, due time.Time) {
 	now := time.Now()
-	t := task{what: b.lock(id + owner.KeptSuffix), due: due, until: now.Add(b.length + store.OperationLimit)}
-	b.engine.janitor.addLate(t, now)
+	t := janitor.Task{What: b.lock(id + owner.KeptSuffix), Due: due, Until: now.Add(b.length + store.OperationLimit)}
+	b.engine.janitor.AddLate(t, now)
 }
 
 // rename gives a block another id whose first attempt was in doubt and may be executed late: after

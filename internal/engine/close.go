@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/janitor"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/renewal"
 )
@@ -52,7 +53,7 @@ func (e *Engine) close() {
 	e.settle(terms, began, end, fns)
 	waitUntil(end, calls)
 	waitUntil(end, e.releases.close())
-	e.janitor.close(end)
+	e.janitor.Close(end)
 	e.hub.Close(time.Until(end))
 	e.store.Close(time.Until(end))
 }
@@ -77,8 +78,8 @@ func (e *Engine) settle(terms []*renewal.Term[*Lease], began, end time.Time, fns
 		switch {
 		case l.handing.withheld():
 			back := l.task(false)
-			back.due, back.until = began, end
-			e.janitor.add(back)
+			back.Due, back.Until = began, end
+			e.janitor.Add(back)
 		case l.inDo.Load():
 			inDo = true
 		case !e.keep:
@@ -89,7 +90,7 @@ func (e *Engine) settle(terms []*renewal.Term[*Lease], began, end time.Time, fns
 	for len(others) > 0 {
 		waitUntil(others[0].due, nil)
 		n := 1
-		for n < min(len(others), batchSize) && time.Until(others[n].due) <= 0 {
+		for n < min(len(others), store.BatchSize) && time.Until(others[n].due) <= 0 {
 			n++
 		}
 		limit := store.LimitFromNow() // who calls Unlock meanwhile waits for it, and not for the other margins
@@ -115,13 +116,13 @@ type endedLease struct {
 // releaseAll gives back what leases hold that Close has ended, except those that the program released
 // meanwhile.
 func (e *Engine) releaseAll(leases []endedLease, limit time.Time) {
-	tasks := make([]task, 0, len(leases))
+	tasks := make([]janitor.Task, 0, len(leases))
 	runs := make([]store.Run, 0, len(leases))
 	mine := make([]endedLease, 0, len(leases))
 	for _, l := range leases {
 		if _, first := l.claim(); first {
 			t := l.task(false)
-			tasks, runs, mine = append(tasks, t), append(runs, t.release()), append(mine, l)
+			tasks, runs, mine = append(tasks, t), append(runs, t.Release()), append(mine, l)
 		}
 	}
 	if len(mine) == 0 {

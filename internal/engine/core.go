@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/janitor"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // A core is what everything in an engine shares: who asks, who holds and who cleans up. Its fields do not change.
 type core struct {
 	store   *store.Store
-	janitor *janitor
+	janitor *janitor.Janitor
 	events  Events
 	words   Words
 	stats   counters

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/janitor"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -193,7 +194,7 @@ func (c *cutter) end(err error) {
 		c.phase = cutWanted
 	}
 	if store.Sent(err) {
-		c.doubt = time.Now().Add(lateLimit)
+		c.doubt = time.Now().Add(janitor.LateLimit)
 	}
 	close(c.over)
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/janitor"
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 )
 
@@ -168,7 +169,7 @@ func TestCutterRefuses(t *testing.T) {
 			if err != errNoReply {
 				continue
 			}
-			time.Sleep(lateLimit - time.Second)
+			time.Sleep(janitor.LateLimit - time.Second)
 			if err := c.ask(t.Context(), time.Minute); !errors.Is(err, ErrInvalid) {
 				t.Errorf("in doubt: %v", err)
 			}

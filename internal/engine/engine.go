@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/holdfast-go/holdfast/internal/janitor"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/renewal"
 	"github.com/holdfast-go/holdfast/signal"
@@ -41,7 +42,7 @@ type Engine struct {
 // New returns an engine for a store, which it closes at its end. It does no input or output.
 func New(s *store.Store, o Options) *Engine {
 	e := &Engine{
-		core:       core{store: s, janitor: newJanitor(s), events: o.Events, words: o.Words},
+		core:       core{store: s, janitor: janitor.New(s), events: o.Events, words: o.Words},
 		maxWaiters: o.MaxWaiters,
 		keep:       o.Keep,
 		closing:    make(chan struct{}),

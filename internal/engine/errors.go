@@ -161,11 +161,10 @@ func repeatable(err error) bool {
 	switch {
 	case errors.Is(err, errLate):
 		return true
-	case errors.Is(err, ErrClosed), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrReply),
-		errors.Is(err, ErrAlreadyHeld), store.Decided(err), errors.Is(err, ErrInvalid):
+	case errors.Is(err, ErrClosed), errors.Is(err, ErrAlreadyHeld), errors.Is(err, ErrInvalid):
 		return false
 	}
-	return !store.Permanent(err)
+	return store.Repeatable(err)
 }
 
 // ErrNoClient is the error of using a client that is nil, or that was not made by lock.Open or lock.New. Where no

@@ -84,9 +84,7 @@ func TestLateVisits(t *testing.T) {
 				if n, err := redis.Int(conn.Do("EXISTS", "lock:job")); n != 0 || err != nil {
 					t.Errorf("the lock is held at the end: %v", err)
 				}
-				e.janitor.mu.Lock()
-				defer e.janitor.mu.Unlock()
-				if e.janitor.busy {
+				if e.janitor.Busy() {
 					t.Error("the janitor still comes back")
 				}
 			})
@@ -106,7 +104,7 @@ func TestLateVisitsOfALockWithoutExpiry(t *testing.T) {
 		if _, err := conn.Do("SET", "lock:job", "x"); err != nil {
 			t.Fatal(err)
 		}
-		e.janitor.expire(e.store.Lock("job", "x"))
+		e.janitor.Expire(e.store.Lock("job", "x"))
 		time.Sleep(3 * time.Second) // in the bubble
 		if _, err := conn.Do("PERSIST", "lock:job"); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/janitor"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/renewal"
 )
@@ -120,7 +121,7 @@ func ended(t *renewal.Term[*Lease], cause error) {
 	}
 	leaked := l.dropped.Load()
 	if l.settings.NoExpiry && (leaked || !errors.Is(cause, renewal.ErrNotOwner)) {
-		l.janitor.expire(l.holding)
+		l.janitor.Expire(l.holding)
 	}
 	if !l.tellLater(err) && !l.handing.withheld() {
 		tell(l.events.Lost, Lost{l.name, err})
@@ -177,16 +178,16 @@ func (l *Lease) until(now time.Time) time.Time {
 // mayBeOvertaken reports whether an earlier acquire of the lease's id may be executed yet. Its
 // connection was closed before the repeat, which then was granted.
 func (l *Lease) mayBeOvertaken(now time.Time) bool {
-	return l.repeated && now.Sub(l.since) < lateLimit
+	return l.repeated && now.Sub(l.since) < janitor.LateLimit
 }
 
 // task returns the task to release the lease's holding: if the lease was held to the end, not before its
 // minimum is over.
-func (l *Lease) task(held bool) task {
-	t := task{what: l.holding, noExpiry: l.settings.NoExpiry}
+func (l *Lease) task(held bool) janitor.Task {
+	t := janitor.Task{What: l.holding, NoExpiry: l.settings.NoExpiry}
 	keep := l.since.Add(l.settings.AtLeast + time.Duration(l.late.Load()))
 	if held && time.Until(keep) > 0 {
-		t.keep = keep
+		t.Keep = keep
 	}
 	return t
 }

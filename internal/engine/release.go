@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/janitor"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -57,7 +58,7 @@ func (l *Lease) released(r *release, err error) {
 func (l *Lease) send(held bool, limit time.Time) error {
 	t, began := l.task(held), time.Now()
 	a := answer{held: held, ended: l.term.Err()}
-	a.found, a.err = l.store.Release(context.Background(), store.LimitFromNow(), t.release())
+	a.found, a.err = l.store.Release(context.Background(), store.LimitFromNow(), t.Release())
 	// A demoted master answers READONLY, and the line gives its connection up: the next one may be to
 	// the right server.
 	if store.Broken(a.err) || store.Misplaced(a.err) {
@@ -70,10 +71,10 @@ func (l *Lease) send(held bool, limit time.Time) error {
 			again = limit
 		}
 		l.stats.retried()
-		a.found, a.err = l.store.Release(context.Background(), again, t.release())
+		a.found, a.err = l.store.Release(context.Background(), again, t.Release())
 	}
 	if a.found == store.WasHeld {
-		l.janitor.atEnd(t, time.Since(began))
+		l.janitor.AtEnd(t, time.Since(began))
 	}
 	return l.result(t, a)
 }
@@ -89,16 +90,16 @@ type answer struct {
 }
 
 // result turns the answer to a release into what its callers get.
-func (l *Lease) result(t task, a answer) error {
+func (l *Lease) result(t janitor.Task, a answer) error {
 	err := a.err
 	retry := err != nil && (repeatable(err) || a.doubt || errors.Is(err, store.ErrReply))
 	var again time.Time
 	if retry {
-		again = time.Now().Add(retryEvery)
+		again = time.Now().Add(janitor.RetryEvery)
 	}
 	l.tidy(t, again, a)
 	if err != nil && !retry && l.settings.NoExpiry {
-		l.janitor.expire(l.holding) // else it would be held for ever
+		l.janitor.Expire(l.holding) // else it would be held for ever
 	}
 	switch {
 	case !a.held:
@@ -114,9 +115,9 @@ func (l *Lease) result(t task, a answer) error {
 		return nil
 	case a.found == store.HandedOn: // before any of the releases came
 		return l.foundLost(errGone)
-	case a.doubt && t.keep.IsZero() && a.inTime: // it was ours at the first attempt, which then did it
+	case a.doubt && t.Keep.IsZero() && a.inTime: // it was ours at the first attempt, which then did it
 		return nil
-	case a.doubt && time.Until(t.keep) <= 0: // it is not ours, but perhaps it has expired
+	case a.doubt && time.Until(t.Keep) <= 0: // it is not ours, but perhaps it has expired
 		return fmt.Errorf("lock: unlock %q: %w: whether it was released before it expired was not told",
 			l.name, ErrUnknown)
 	}
@@ -142,12 +143,12 @@ func (l *Lease) notHeld(cause error) error {
 // tidy has the holding released in the background: from a time on until Redis answers (zero: not at all),
 // once more after an operation limit if an earlier release may be executed yet, and again and again if
 // an earlier acquire may. a is what is known by then.
-func (l *Lease) tidy(t task, from time.Time, a answer) {
+func (l *Lease) tidy(t janitor.Task, from time.Time, a answer) {
 	now := time.Now()
-	t.until = l.until(now)
+	t.Until = l.until(now)
 	if !from.IsZero() {
-		t.due = from
-		l.janitor.add(t)
+		t.Due = from
+		l.janitor.Add(t)
 	}
 	switch {
 	case l.mayBeOvertaken(now):
@@ -155,13 +156,13 @@ func (l *Lease) tidy(t task, from time.Time, a answer) {
 		// the lock and keeps the id: that one must not be hit, so Redis must have told that nobody has.
 		// After that nobody can: the id is nowhere, and was never given to anybody by the late acquire.
 		if a.err == nil && a.found != store.HandedOn {
-			t.what = t.what.Unfenced()
+			t.What = t.What.Unfenced()
 		}
-		t.due, _ = nextVisit(l.janitor.began, l.since, now)
-		l.janitor.addLate(t, l.since)
+		t.Due = l.janitor.NextVisit(l.since, now)
+		l.janitor.AddLate(t, l.since)
 	case a.doubt:
-		t.due = now.Add(store.OperationLimit)
-		l.janitor.add(t)
+		t.Due = now.Add(store.OperationLimit)
+		l.janitor.Add(t)
 	}
 }
 
@@ -169,10 +170,10 @@ func (l *Lease) tidy(t task, from time.Time, a answer) {
 func (l *Lease) giveBack() {
 	now := time.Now()
 	t := l.task(false)
-	t.due, t.until = now, now.Add(l.settings.TTL)
+	t.Due, t.Until = now, now.Add(l.settings.TTL)
 	if l.mayBeOvertaken(now) {
-		l.janitor.addLate(t, now)
+		l.janitor.AddLate(t, now)
 		return
 	}
-	l.janitor.add(t)
+	l.janitor.Add(t)
 }

@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/janitor"
+)
 
 const (
 	// MaxTTL bounds every time that users may ask for.
@@ -9,7 +13,7 @@ const (
 	MaxTTLText = "366 days"
 	// NoExpiryTTL is what is taken with that is not to expire, before it is made permanent, and what it gets
 	// back when it is left to expire.
-	NoExpiryTTL = 30 * time.Second
+	NoExpiryTTL = janitor.LetExpire
 	// minMargin is what a timer may be late on a busy machine.
 	minMargin = 10 * time.Millisecond
 	// forEver is for what is tried until the engine is closed.

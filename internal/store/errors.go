@@ -67,6 +67,11 @@ func Unsent(err error) error {
 	return err
 }
 
+// Repeatable reports whether what ended with err, which is not nil, may work if it is tried again.
+func Repeatable(err error) bool {
+	return !errors.Is(err, ErrClosed) && !errors.Is(err, ErrReply) && !Decided(err) && !Permanent(err)
+}
+
 // Permanent reports whether err, which is not nil, is a refusal that no repeat changes.
 func Permanent(err error) bool { return redisconn.Classify(err) == redisconn.Permanent }
 

@@ -65,7 +65,7 @@ var others = []mutant{
 	},
 	{
 		"for ever", "a lock without expiry is not given back",
-		edits{{"internal/engine/lease.go", "		l.janitor.expire(l.holding)\n", ""}},
+		edits{{"internal/engine/lease.go", "		l.janitor.Expire(l.holding)\n", ""}},
 		tests{in: "lock", run: "NoExpiry"},
 	},
 	{
@@ -251,7 +251,7 @@ var others = []mutant{
 	},
 	{
 		"minimum", "no signal comes when HoldAtLeast is over",
-		edits{{"internal/engine/janitor.go", "	if !t.keep.IsZero() {\n", "	if false {\n"}},
+		edits{{"internal/janitor/janitor.go", "	if !t.Keep.IsZero() {\n", "	if false {\n"}},
 		tests{in: "lock", run: "HoldAtLeastSignals"},
 	},
 	{
@@ -282,19 +282,19 @@ var others = []mutant{
 		"block", "no signal comes at the end of a Block",
 		edits{{
 			"internal/engine/block.go",
-			"	b.engine.janitor.forgetBlocks(b.name)\n	b.signalAtEnd()\n",
-			"	b.engine.janitor.forgetBlocks(b.name)\n",
+			"	b.engine.janitor.ForgetBlocks(b.name)\n	b.signalAtEnd()\n",
+			"	b.engine.janitor.ForgetBlocks(b.name)\n",
 		}},
 		tests{in: "lock", run: "BlockSignals"},
 	},
 	{
 		"server's clock", "the end of a Block is signalled by the client's clock alone",
-		edits{{"internal/engine/janitor.go", "		if left[i] > 0 {", "		if false {"}},
+		edits{{"internal/janitor/janitor.go", "		if left[i] > 0 {", "		if false {"}},
 		tests{in: "lock", run: "BlockSignals"},
 	},
 	{
 		"another's block", "Block changes what another client blocks",
-		edits{{"internal/engine/block.go", "!e.janitor.blocks(name, held.Owner) ||", ""}},
+		edits{{"internal/engine/block.go", "!e.janitor.Blocks(name, held.Owner) ||", ""}},
 		tests{in: "lock", run: "BlockOfAnother"},
 	},
 	{
@@ -318,7 +318,7 @@ var others = []mutant{
 	},
 	{
 		"overtaken", "what a repeated acquire may take late is left",
-		edits{{"internal/engine/lease.go", "	return l.repeated && now.Sub(l.since) < lateLimit", "	return false"}},
+		edits{{"internal/engine/lease.go", "	return l.repeated && now.Sub(l.since) < janitor.LateLimit", "	return false"}},
 		tests{in: "internal/testing/faults", run: "LateAfterUnlock"},
 	},
 	{
@@ -349,8 +349,8 @@ var others = []mutant{
 	{
 		"late visits", "nobody comes back for what is executed later than an operation limit",
 		edits{{
-			"internal/engine/task.go",
-			"store.OperationLimit, 6 * time.Second, 14 * time.Second, 30 * time.Second, time.Minute, lateLimit,",
+			"internal/janitor/task.go",
+			"store.OperationLimit, 6 * time.Second, 14 * time.Second, 30 * time.Second, time.Minute, LateLimit,",
 			"store.OperationLimit,",
 		}},
 		tests{in: "internal/engine", run: "LateVisits"},
@@ -377,9 +377,9 @@ var others = []mutant{
 	{
 		"visits again", "a lock without expiry gets its whole time at every late visit",
 		edits{{
-			"internal/engine/task.go",
-			"	return max(NoExpiryTTL-time.Since(t.answered), time.Millisecond)\n",
-			"	return NoExpiryTTL\n",
+			"internal/janitor/task.go",
+			"	return max(LetExpire-time.Since(t.answered), time.Millisecond)\n",
+			"	return LetExpire\n",
 		}},
 		tests{in: "internal/engine", run: "LateVisitsOfALock"},
 	},

@@ -1,4 +1,4 @@
-package engine
+package janitor
 
 import (
 	"time"
@@ -24,11 +24,17 @@ import (
 // was given up. The connection is closed an operation limit after that at the latest. When the last visit
 // comes no kernel sends any more.
 var lateVisits = [...]time.Duration{
-	store.OperationLimit, 6 * time.Second, 14 * time.Second, 30 * time.Second, time.Minute, lateLimit,
+	store.OperationLimit, 6 * time.Second, 14 * time.Second, 30 * time.Second, time.Minute, LateLimit,
 }
 
-// lateLimit is for how long a given-up command may be executed: 110 s after the close of its connection.
-const lateLimit = 110*time.Second + store.OperationLimit
+// LateLimit is for how long a given-up command may be executed: 110 s after the close of its connection.
+const LateLimit = 110*time.Second + store.OperationLimit
+
+// LetExpire is what is left to a holding without expiry that is left to expire.
+const LetExpire = 30 * time.Second
+
+// forEver is for what is tried until the janitor is closed.
+const forEver = 100 * 365 * 24 * time.Hour
 
 // nextVisit returns when to come back next. ok is false if nothing can be executed any more. All but the
 // first visits fall on whole seconds since began, so that many are made together.
@@ -55,15 +61,16 @@ const (
 	chores          // how many there are
 )
 
-// A task is one holding to see to.
-type task struct {
-	what     store.Holding
-	chore    chore
-	due      time.Time
-	until    time.Time // when it does not matter any more: the key has expired by itself, say
-	keep     time.Time // until when nobody may have it; zero: it is free at once
-	noExpiry bool      // it does not expire by itself
-	blocks   blocked   // it is the end of this Block that is to be signalled
+// A Task is one holding to see to: to release it, if the janitor makes nothing else of it.
+type Task struct {
+	What     store.Holding
+	Due      time.Time // when it is to be done
+	Until    time.Time // when it does not matter any more: the key has expired by itself, say
+	Keep     time.Time // until when nobody may have the holding; zero: it is free at once
+	NoExpiry bool      // the holding does not expire by itself
+
+	chore  chore
+	blocks Blocked // it is the end of this Block that is to be signalled
 
 	// Of a task that comes back for what may be executed late:
 	since    time.Time     // when that was given up; zero: the task comes once
@@ -71,34 +78,34 @@ type task struct {
 	answered time.Time     // when Redis first answered; zero: not yet
 }
 
-// blocked says what a Block keeps, and the id that it put there. The zero value is no Block.
-type blocked struct{ name, id string }
+// Blocked says what a Block keeps, and the id that it put there. The zero value is no Block.
+type Blocked struct{ Name, ID string }
 
 // visited reports whether a late task has been done, and only comes back.
-func (t *task) visited() bool { return !t.answered.IsZero() }
+func (t *Task) visited() bool { return !t.answered.IsZero() }
 
 // late reports whether the task comes back for what may be executed late.
-func (t *task) late() bool { return !t.since.IsZero() }
+func (t *Task) late() bool { return !t.since.IsZero() }
 
 // isMinimum reports whether the task is the end of a minimum.
-func (t *task) isMinimum() bool { return t.chore == toRepair && t.blocks == (blocked{}) }
+func (t *Task) isMinimum() bool { return t.chore == toRepair && t.blocks == (Blocked{}) }
 
-// release returns the script that releases what the task is about.
-func (t *task) release() store.Run {
+// Release returns the script that releases what the task is about.
+func (t *Task) Release() store.Run {
 	keep := time.Duration(0)
-	if !t.keep.IsZero() {
-		keep = max(time.Until(t.keep), 0)
+	if !t.Keep.IsZero() {
+		keep = max(time.Until(t.Keep), 0)
 	}
-	return t.what.Release(keep)
+	return t.What.Release(keep)
 }
 
 // leftToExpire returns what is left of the TTL that a holding without expiry was given first: a late visit does
 // not give it to it anew.
-func (t *task) leftToExpire() time.Duration {
+func (t *Task) leftToExpire() time.Duration {
 	if !t.visited() {
-		return NoExpiryTTL
+		return LetExpire
 	}
-	return max(NoExpiryTTL-time.Since(t.answered), time.Millisecond)
+	return max(LetExpire-time.Since(t.answered), time.Millisecond)
 }
 
 // patience is for how long a signal is tried to be given that is due. Then it is left to waiters' looks.
@@ -107,12 +114,12 @@ const patience = time.Minute
 // atEnd returns the task to give a signal when a minimum is over, or a Block. by is how much later that may be
 // than it should. Redis expires a key when its time is past, not when it is up, and counts whole
 // milliseconds.
-func (t task) atEnd(by time.Duration) task {
-	due := t.keep.Add(by + 2*time.Millisecond)
-	return task{what: t.what, keep: t.keep, blocks: t.blocks, chore: toRepair, due: due, until: due.Add(patience)}
+func (t Task) atEnd(by time.Duration) Task {
+	due := t.Keep.Add(by + 2*time.Millisecond)
+	return Task{What: t.What, Keep: t.Keep, blocks: t.blocks, chore: toRepair, Due: due, Until: due.Add(patience)}
 }
 
 // keeps reports whether the task is the end of a Block that put this value there.
-func (t *task) keeps(name, value string) bool {
-	return t.blocks.name == name && t.blocks.id+owner.KeptSuffix == value
+func (t *Task) keeps(name, value string) bool {
+	return t.blocks.Name == name && t.blocks.ID+owner.KeptSuffix == value
 }

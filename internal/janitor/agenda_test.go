@@ -1,4 +1,4 @@
-package engine
+package janitor
 
 import (
 	"testing"
@@ -10,11 +10,11 @@ import (
 // However many calls are given up, the janitor comes back for so many.
 func TestLateTasksAreBounded(t *testing.T) {
 	t.Parallel()
-	j := newJanitor(nil)
+	j := New(nil)
 	now := time.Now()
 	far := now.Add(time.Hour)
 	for i := range maxLate + 5 {
-		j.addLate(task{due: far, until: far, answered: now}, now.Add(time.Duration(i)))
+		j.AddLate(Task{Due: far, Until: far, answered: now}, now.Add(time.Duration(i)))
 	}
 	j.mu.Lock()
 	n, oldest := len(j.agenda.tasks), j.agenda.tasks[0].since
@@ -22,7 +22,7 @@ func TestLateTasksAreBounded(t *testing.T) {
 	if n != maxLate || oldest != now.Add(5) {
 		t.Errorf("%d tasks, the oldest of %v", n, oldest.Sub(now))
 	}
-	j.close(now)
+	j.Close(now)
 	if len(j.agenda.tasks) != 0 {
 		t.Errorf("%d tasks are left", len(j.agenda.tasks))
 	}
@@ -32,26 +32,26 @@ func TestLateTasksAreBounded(t *testing.T) {
 // ends are the nearest.
 func TestEndsOfMinimumsAreBounded(t *testing.T) {
 	t.Parallel()
-	j := newJanitor(nil)
+	j := New(nil)
 	now := time.Now()
-	j.blockUntil(nil, blocked{"blocked", "id"}, now.Add(300*24*time.Hour))
+	j.BlockUntil(nil, Blocked{"blocked", "id"}, now.Add(300*24*time.Hour))
 	for i := range maxLate + 5 {
-		j.atEnd(task{keep: now.Add(time.Hour - time.Duration(i)*time.Millisecond)}, 0)
+		j.AtEnd(Task{Keep: now.Add(time.Hour - time.Duration(i)*time.Millisecond)}, 0)
 	}
-	j.atEnd(task{keep: now.Add(2 * time.Hour)}, 0)
+	j.AtEnd(Task{Keep: now.Add(2 * time.Hour)}, 0)
 	j.mu.Lock()
 	n, last := len(j.agenda.tasks), time.Time{}
 	for _, t := range j.agenda.tasks {
-		if t.isMinimum() && t.keep.After(last) {
-			last = t.keep
+		if t.isMinimum() && t.Keep.After(last) {
+			last = t.Keep
 		}
 	}
 	j.mu.Unlock()
 	if want := now.Add(time.Hour - 5*time.Millisecond); n != maxLate+1 || last != want {
 		t.Errorf("%d tasks, the last end %v from the one wanted", n, last.Sub(want))
 	}
-	if !j.blocks("blocked", "id"+owner.KeptSuffix) {
+	if !j.Blocks("blocked", "id"+owner.KeptSuffix) {
 		t.Error("the block was forgotten")
 	}
-	j.close(now)
+	j.Close(now)
 }

@@ -1,4 +1,4 @@
-package engine
+package janitor
 
 import (
 	"slices"
@@ -13,21 +13,21 @@ const maxLate = 10_000
 const batchSize = 512
 
 // An agenda is what a janitor has to do. Its zero value is empty. It has no mutex of its own.
-type agenda struct{ tasks []task }
+type agenda struct{ tasks []Task }
 
 // add puts a task in. There is room for all, save late tasks and ends of minimums beyond maxLate.
-func (a *agenda) add(t task) {
+func (a *agenda) add(t Task) {
 	if len(a.tasks) >= maxLate && t.late() {
 		a.thin()
 	}
-	if len(a.tasks) >= maxLate && t.isMinimum() && !a.room(t.due) {
+	if len(a.tasks) >= maxLate && t.isMinimum() && !a.room(t.Due) {
 		return
 	}
 	a.tasks = append(a.tasks, t)
 }
 
 // again puts back a task that was taken.
-func (a *agenda) again(t task) { a.tasks = append(a.tasks, t) }
+func (a *agenda) again(t Task) { a.tasks = append(a.tasks, t) }
 
 // thin leaves the oldest late task to itself when there are too many.
 func (a *agenda) thin() {
@@ -53,14 +53,14 @@ func (a *agenda) room(due time.Time) bool {
 		if !a.tasks[i].isMinimum() {
 			continue
 		}
-		if ends++; last < 0 || a.tasks[i].due.After(a.tasks[last].due) {
+		if ends++; last < 0 || a.tasks[i].Due.After(a.tasks[last].Due) {
 			last = i
 		}
 	}
 	if ends < maxLate {
 		return true
 	}
-	if !due.Before(a.tasks[last].due) {
+	if !due.Before(a.tasks[last].Due) {
 		return false
 	}
 	a.tasks = slices.Delete(a.tasks, last, last+1)
@@ -72,16 +72,16 @@ func (a *agenda) room(due time.Time) bool {
 //
 // Once the janitor has stopped, all are due. Those that only come back are dropped then, and so are signals whose
 // time has not come.
-func (a *agenda) take(now time.Time, stopped bool) (due []task, next time.Time, more bool) {
+func (a *agenda) take(now time.Time, stopped bool) (due []Task, next time.Time, more bool) {
 	rest := a.tasks[:0]
 	for _, t := range a.tasks {
 		switch {
-		case now.After(t.until), stopped && (t.visited() || t.chore == toRepair && t.due.After(now)):
-		case len(due) < batchSize && (stopped || !t.due.After(now)):
+		case now.After(t.Until), stopped && (t.visited() || t.chore == toRepair && t.Due.After(now)):
+		case len(due) < batchSize && (stopped || !t.Due.After(now)):
 			due = append(due, t)
 		default:
-			if next.IsZero() || t.due.Before(next) {
-				next = t.due
+			if next.IsZero() || t.Due.Before(next) {
+				next = t.Due
 			}
 			rest = append(rest, t)
 		}
@@ -93,10 +93,10 @@ func (a *agenda) take(now time.Time, stopped bool) (due []task, next time.Time, 
 
 // forgetBlocks drops the ends of the Blocks of a name.
 func (a *agenda) forgetBlocks(name string) {
-	a.tasks = slices.DeleteFunc(a.tasks, func(t task) bool { return t.blocks.name == name })
+	a.tasks = slices.DeleteFunc(a.tasks, func(t Task) bool { return t.blocks.Name == name })
 }
 
 // blocks reports whether a value that keeps a name was put there by a Block whose end is to come.
 func (a *agenda) blocks(name, value string) bool {
-	return slices.ContainsFunc(a.tasks, func(t task) bool { return t.keeps(name, value) })
+	return slices.ContainsFunc(a.tasks, func(t Task) bool { return t.keeps(name, value) })
 }

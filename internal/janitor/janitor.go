@@ -1,4 +1,4 @@
-package engine
+package janitor
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 //
 // It tries each until Redis answered, or until it does not matter any more, and comes back for what may be
 // executed late. One goroutine does it all, and lives while there is something to do.
-type janitor struct {
+type Janitor struct {
 	store *store.Store
 	began time.Time
 	stop  chan struct{} // closed by close
@@ -31,15 +31,15 @@ type janitor struct {
 	deadline time.Time
 }
 
-func newJanitor(s *store.Store) *janitor {
-	return &janitor{
+func New(s *store.Store) *Janitor {
+	return &Janitor{
 		store: s, began: time.Now(), stop: make(chan struct{}), kick: make(chan struct{}, 1),
 	}
 }
 
-// add has a task done when it is due. It does not block. What is added after close is dropped: the key
+// Add has a task done when it is due. It does not block. What is added after close is dropped: the key
 // expires.
-func (j *janitor) add(t task) {
+func (j *Janitor) Add(t Task) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.stopped {
@@ -58,51 +58,64 @@ func (j *janitor) add(t task) {
 	}
 }
 
-// addLate has a task done when it is due, and at every late visit after that. What it is about was given up at
+// AddLate has a task done when it is due, and at every late visit after that. What it is about was given up at
 // since, or repeated, and may be executed for some time.
-func (j *janitor) addLate(t task, since time.Time) {
-	t.since, t.life = since, t.until.Sub(since)
-	j.add(t)
+func (j *Janitor) AddLate(t Task, since time.Time) {
+	t.since, t.life = since, t.Until.Sub(since)
+	j.Add(t)
 }
 
-// expire gives a holding without expiry a TTL, so that it is not held for ever. It comes back: a check that is
+// Expire gives a holding without expiry a TTL, so that it is not held for ever. It comes back: a check that is
 // under way on another connection may make it permanent once more.
-func (j *janitor) expire(h store.Holding) {
+func (j *Janitor) Expire(h store.Holding) {
 	now := time.Now()
-	j.addLate(task{what: h, chore: toExpire, due: now, until: now.Add(forEver)}, now)
+	j.AddLate(Task{What: h, chore: toExpire, Due: now, Until: now.Add(forEver)}, now)
 }
 
-// atEnd gives a signal when the minimum is over for which a holding was released with keep. late is how long it
+// AtEnd gives a signal when the minimum is over for which a holding was released with keep. late is how long it
 // took from before the release was sent until it was answered: by so much the minimum may end later.
-func (j *janitor) atEnd(t task, late time.Duration) {
-	if !t.keep.IsZero() {
-		j.add(t.atEnd(late))
+func (j *Janitor) AtEnd(t Task, late time.Duration) {
+	if !t.Keep.IsZero() {
+		j.Add(t.atEnd(late))
 	}
 }
 
-// blockUntil gives a signal when a Block is over.
-func (j *janitor) blockUntil(h store.Holding, b blocked, end time.Time) {
-	t := task{what: h, blocks: b, keep: end}
-	j.add(t.atEnd(0))
+// BlockUntil gives a signal when a Block is over.
+func (j *Janitor) BlockUntil(h store.Holding, b Blocked, end time.Time) {
+	t := Task{What: h, blocks: b, Keep: end}
+	j.Add(t.atEnd(0))
 }
 
-// forgetBlocks gives no signal at the ends that earlier Blocks of a name had.
-func (j *janitor) forgetBlocks(name string) {
+// ForgetBlocks gives no signal at the ends that earlier Blocks of a name had.
+func (j *Janitor) ForgetBlocks(name string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.agenda.forgetBlocks(name)
 }
 
-// blocks reports whether a value that keeps a name was put there by a Block of ours.
-func (j *janitor) blocks(name, value string) bool {
+// Blocks reports whether a value that keeps a name was put there by a Block of ours.
+func (j *Janitor) Blocks(name, value string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.agenda.blocks(name, value)
 }
 
-// close lets every task be tried once more, now, and waits for that: at most until the deadline, at
+// NextVisit returns when to come back next for what was given up at since and may be executed late.
+func (j *Janitor) NextVisit(since, now time.Time) time.Time {
+	next, _ := nextVisit(j.began, since, now)
+	return next
+}
+
+// Busy reports whether there is something to do.
+func (j *Janitor) Busy() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.busy
+}
+
+// Close lets every task be tried once more, now, and waits for that: at most until the deadline, at
 // which the caller cuts the connection. Tasks that only come back are dropped.
-func (j *janitor) close(deadline time.Time) {
+func (j *Janitor) Close(deadline time.Time) {
 	j.mu.Lock()
 	if !j.stopped {
 		j.stopped, j.deadline = true, deadline
@@ -112,7 +125,7 @@ func (j *janitor) close(deadline time.Time) {
 	j.running.Wait()
 }
 
-func (j *janitor) run() {
+func (j *Janitor) run() {
 	defer j.running.Done()
 	for {
 		due, next, more := j.take()
@@ -129,7 +142,7 @@ func (j *janitor) run() {
 
 // take removes the tasks that are due. Without any it returns when the next is, or that there is no more,
 // and then the goroutine has ended: whoever adds a task starts another one.
-func (j *janitor) take() (due []task, next time.Time, more bool) {
+func (j *Janitor) take() (due []Task, next time.Time, more bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	due, next, more = j.agenda.take(time.Now(), j.stopped)
@@ -138,8 +151,8 @@ func (j *janitor) take() (due []task, next time.Time, more bool) {
 }
 
 // do does the tasks, those of one kind together.
-func (j *janitor) do(tasks []task) {
-	var kinds [chores][]task
+func (j *Janitor) do(tasks []Task) {
+	var kinds [chores][]Task
 	for _, t := range tasks {
 		kinds[t.chore] = append(kinds[t.chore], t)
 	}
@@ -151,23 +164,23 @@ func (j *janitor) do(tasks []task) {
 
 // release does releases. Those that found nothing end with a repair: a signal may have been consumed for
 // the sake of the holding.
-func (j *janitor) release(tasks []task, limit time.Time) {
+func (j *Janitor) release(tasks []Task, limit time.Time) {
 	if len(tasks) == 0 {
 		return
 	}
 	began := time.Now()
 	runs := make([]store.Run, len(tasks))
 	for i := range tasks {
-		runs[i] = tasks[i].release()
+		runs[i] = tasks[i].Release()
 	}
 	found, errs := j.store.ReleaseAll(context.Background(), limit, runs)
 	var repairs []store.Run
 	for i, t := range tasks {
 		switch {
 		case found[i] == store.WasHeld:
-			j.atEnd(t, time.Since(began))
+			j.AtEnd(t, time.Since(began))
 		case errs[i] == nil && !t.visited():
-			if r, ok := t.what.Repair(!t.keep.IsZero()); ok {
+			if r, ok := t.What.Repair(!t.Keep.IsZero()); ok {
 				repairs = append(repairs, r)
 			}
 		}
@@ -178,13 +191,13 @@ func (j *janitor) release(tasks []task, limit time.Time) {
 	}
 }
 
-func (j *janitor) letExpire(tasks []task, limit time.Time) {
+func (j *Janitor) letExpire(tasks []Task, limit time.Time) {
 	if len(tasks) == 0 {
 		return
 	}
 	runs := make([]store.Run, len(tasks))
 	for i, t := range tasks {
-		runs[i] = t.what.Extend(store.Extension{Do: store.Prolong, TTL: t.leftToExpire()})
+		runs[i] = t.What.Extend(store.Extension{Do: store.Prolong, TTL: t.leftToExpire()})
 	}
 	_, errs := j.store.ExtendAll(context.Background(), limit, runs)
 	j.done(tasks, errs)
@@ -192,14 +205,14 @@ func (j *janitor) letExpire(tasks []task, limit time.Time) {
 
 // signal gives signals. Those ends come again that Redis says are yet to come: over a long time its clock and
 // ours differ.
-func (j *janitor) signal(tasks []task, limit time.Time) {
+func (j *Janitor) signal(tasks []Task, limit time.Time) {
 	if len(tasks) == 0 {
 		return
 	}
 	var runs []store.Run
-	var given []task
+	var given []Task
 	for _, t := range tasks {
-		if r, ok := t.what.Repair(true); ok {
+		if r, ok := t.What.Repair(true); ok {
 			runs, given = append(runs, r), append(given, t)
 		}
 	}
@@ -207,14 +220,14 @@ func (j *janitor) signal(tasks []task, limit time.Time) {
 	now := time.Now()
 	for i, t := range given {
 		if left[i] > 0 {
-			t.keep = now.Add(left[i])
-			j.add(t.atEnd(0))
+			t.Keep = now.Add(left[i])
+			j.Add(t.atEnd(0))
 		}
 	}
 	j.done(given, errs)
 }
 
-func (j *janitor) done(tasks []task, errs []error) {
+func (j *Janitor) done(tasks []Task, errs []error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i, t := range tasks {
@@ -222,12 +235,12 @@ func (j *janitor) done(tasks []task, errs []error) {
 	}
 }
 
-// retryEvery is how long a task waits after a failure.
-const retryEvery = 200 * time.Millisecond
+// RetryEvery is how long a task waits after a failure.
+const RetryEvery = 200 * time.Millisecond
 
 // doneLocked decides whether a task that was tried comes again: after an error that may pass, and for
 // what may be executed late. Once the janitor is stopped none does.
-func (j *janitor) doneLocked(t task, err error) {
+func (j *Janitor) doneLocked(t Task, err error) {
 	now := time.Now()
 	switch {
 	case j.stopped && store.Broken(err):
@@ -235,17 +248,17 @@ func (j *janitor) doneLocked(t task, err error) {
 	case j.stopped:
 	case err == nil && t.late():
 		j.visitedLocked(t, now)
-	case err != nil && (repeatable(err) || errors.Is(err, store.ErrReply)):
-		t.due = now.Add(retryEvery)
+	case err != nil && (store.Repeatable(err) || errors.Is(err, store.ErrReply)):
+		t.Due = now.Add(RetryEvery)
 		j.agenda.again(t)
-	case err != nil && t.chore == toRelease && t.noExpiry:
-		t.chore, t.due, t.until, t.since, t.life = toExpire, now, now.Add(forEver), now, forEver
+	case err != nil && t.chore == toRelease && t.NoExpiry:
+		t.chore, t.Due, t.Until, t.since, t.life = toExpire, now, now.Add(forEver), now, forEver
 		j.agenda.again(t)
 	}
 }
 
 // visitedLocked decides when a late task comes again that Redis has answered.
-func (j *janitor) visitedLocked(t task, now time.Time) {
+func (j *Janitor) visitedLocked(t Task, now time.Time) {
 	due, ok := nextVisit(j.began, t.since, now)
 	if !t.visited() {
 		t.answered = now
@@ -257,15 +270,15 @@ func (j *janitor) visitedLocked(t task, now time.Time) {
 	if !ok {
 		return
 	}
-	t.due = due
-	if end := due.Add(t.life); t.until.Before(end) {
-		t.until = end
+	t.Due = due
+	if end := due.Add(t.life); t.Until.Before(end) {
+		t.Until = end
 	}
 	j.agenda.again(t)
 }
 
 // limit returns when what begins now must have ended.
-func (j *janitor) limit() time.Time {
+func (j *Janitor) limit() time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	limit := store.LimitFromNow()
@@ -275,7 +288,7 @@ func (j *janitor) limit() time.Time {
 	return limit
 }
 
-func (j *janitor) sleep(d time.Duration) {
+func (j *Janitor) sleep(d time.Duration) {
 	t := time.NewTimer(min(d, 24*time.Hour))
 	defer t.Stop()
 	select {
