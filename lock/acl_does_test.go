@@ -280,7 +280,7 @@ func aclChecks(a *aclCase) error {
 		return err
 	}
 	for _, f := range findings {
-		if f.Level == lock.Unknown {
+		if f.Level == lock.LevelUnknown {
 			err = errors.Join(err, errors.New(f.String()))
 		}
 	}

@@ -30,15 +30,15 @@ func TestCheckMissingRight(t *testing.T) {
 			c := a.client(nil)
 			defer c.Close()
 			findings := check(t, c)
-			level := lock.Problem
+			level := lock.LevelProblem
 			if slices.Contains(advice, right) {
-				level = lock.Advice
+				level = lock.LevelAdvice
 			}
 			checkFound(t, findings["right "+right], level, "add "+right+" to")
 			for _, other := range all {
 				got := findings["right "+other].Level
-				if other != right && got != lock.OK &&
-					(got != lock.Unknown || !slices.Contains(dependent[right], other)) {
+				if other != right && got != lock.LevelOK &&
+					(got != lock.LevelUnknown || !slices.Contains(dependent[right], other)) {
 					t.Errorf("without %s: %v", right, findings["right "+other])
 				}
 				delete(findings, "right "+other)
@@ -84,7 +84,7 @@ func checkRemedies(t *testing.T, o *lock.Options, rule, foreign string) {
 		args := []any{"SETUSER", a.user}
 		for subject, f := range check(t, c) {
 			rule, is := strings.CutPrefix(subject, "right ")
-			if !is || f.Level == lock.OK || f.Level == lock.Unknown {
+			if !is || f.Level == lock.LevelOK || f.Level == lock.LevelUnknown {
 				continue
 			}
 			if f.Remedy != "add "+rule+" to the user's rules" {
@@ -101,7 +101,7 @@ func checkRemedies(t *testing.T, o *lock.Options, rule, foreign string) {
 		s.Do(t, "ACL", args...)
 	}
 	for subject, f := range check(t, c) {
-		if strings.HasPrefix(subject, "right ") && f.Level != lock.OK {
+		if strings.HasPrefix(subject, "right ") && f.Level != lock.LevelOK {
 			t.Error(f)
 		}
 	}

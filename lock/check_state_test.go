@@ -17,7 +17,7 @@ import (
 // words, and what cannot be found out for that reason refers to it.
 func checkState(t testing.TB, findings map[string]lock.Finding, code string) {
 	t.Helper()
-	checkFound(t, findings["state"], lock.Problem, code)
+	checkFound(t, findings["state"], lock.LevelProblem, code)
 	referring := 0
 	for subject, f := range findings {
 		if len(f.Text) > 200 || strings.Contains(f.Text, ". ") {
@@ -26,7 +26,7 @@ func checkState(t testing.TB, findings map[string]lock.Finding, code string) {
 		if subject != "state" && strings.Contains(f.String(), code) {
 			t.Errorf("%v: the finding is the state's", f)
 		}
-		if f.Level != lock.Unknown {
+		if f.Level != lock.LevelUnknown {
 			continue
 		}
 		referring++
@@ -72,7 +72,7 @@ func TestCheckStaleReplica(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, "replicaof 127.0.0.1 1", "replica-serve-stale-data no")
 	f := check(t, open(t, s, nil))["state"]
-	checkFound(t, f, lock.Problem, "connect to the master")
+	checkFound(t, f, lock.LevelProblem, "connect to the master")
 	if !strings.HasPrefix(f.Text, "READONLY") && !strings.HasPrefix(f.Text, "MASTERDOWN") {
 		t.Error(f)
 	}
@@ -150,7 +150,7 @@ func TestCheckStateWithoutRights(t *testing.T) {
 			return r == right
 		}))
 		c := a.client(nil)
-		checkFound(t, check(t, c)["state"], lock.Unknown, "right to SET")
+		checkFound(t, check(t, c)["state"], lock.LevelUnknown, "right to SET")
 		_ = c.Close()
 	}
 	// Without EVAL, SET tells; without that, EVAL.
@@ -158,10 +158,10 @@ func TestCheckStateWithoutRights(t *testing.T) {
 	s.Do(t, "CONFIG", "SET", "min-replicas-to-write", 1)
 	c := a.client(nil)
 	defer c.Close()
-	checkFound(t, check(t, c)["state"], lock.Problem, "NOREPLICAS")
+	checkFound(t, check(t, c)["state"], lock.LevelProblem, "NOREPLICAS")
 	s.Do(t, "ACL", "SETUSER", a.user, "+eval", "-evalsha", "-set")
 	checkBusy(t, s)
-	checkFound(t, check(t, c)["state"], lock.Problem, "BUSY")
+	checkFound(t, check(t, c)["state"], lock.LevelProblem, "BUSY")
 }
 
 // What INFO and CONFIG do not tell a user for want of a right has a remedy.
@@ -172,8 +172,8 @@ func TestCheckWithoutInfo(t *testing.T) {
 	c := newACLCase(t, s, minimal).client(nil)
 	defer c.Close()
 	findings := check(t, c)
-	checkFound(t, findings["version"], lock.Unknown, "allow +info")
-	checkFound(t, findings["timeout"], lock.Unknown, "allow +config|get")
+	checkFound(t, findings["version"], lock.LevelUnknown, "allow +info")
+	checkFound(t, findings["timeout"], lock.LevelUnknown, "allow +config|get")
 }
 
 // Who has all the rights of the document leaves nothing in ACL LOG; ROLE, which is none of them, is
@@ -200,10 +200,10 @@ func TestCheckRemedyLasts(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	c := open(t, s, nil)
-	checkFound(t, check(t, c)["persistence"], lock.Advice, "CONFIG SET appendonly yes, and in redis.conf")
+	checkFound(t, check(t, c)["persistence"], lock.LevelAdvice, "CONFIG SET appendonly yes, and in redis.conf")
 	s.Do(t, "CONFIG", "SET", "appendonly", "yes")
 	s.Do(t, "CONFIG", "REWRITE")
 	s.Kill(t)
 	s.Restart(t)
-	checkFound(t, check(t, c)["persistence"], lock.OK, "everysec")
+	checkFound(t, check(t, c)["persistence"], lock.LevelOK, "everysec")
 }

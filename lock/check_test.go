@@ -39,7 +39,7 @@ func checkFound(t testing.TB, f lock.Finding, level lock.Level, part string) {
 	if f.Level != level || !strings.Contains(f.String(), part) {
 		t.Errorf("%v\nwant %v with %q", f, level, part)
 	}
-	if todo := f.Level == lock.Advice || f.Level == lock.Problem; f.Level != lock.Unknown &&
+	if todo := f.Level == lock.LevelAdvice || f.Level == lock.LevelProblem; f.Level != lock.LevelUnknown &&
 		todo == (f.Remedy == "") {
 		t.Errorf("%v: a remedy where there is something to do, and only there", f)
 	}
@@ -57,89 +57,89 @@ func TestCheck(t *testing.T) {
 		level   lock.Level
 		part    string
 	}{
-		{"version", nil, "version", lock.OK, " "},
-		{"master", nil, "role", lock.OK, "master"},
-		{"no cluster", nil, "cluster", lock.OK, "off"},
-		{"cluster", []string{"cluster-enabled yes"}, "cluster", lock.Problem, "waiting"},
-		{"no limit", []string{"maxmemory-policy allkeys-lru"}, "eviction", lock.OK, "never"},
+		{"version", nil, "version", lock.LevelOK, " "},
+		{"master", nil, "role", lock.LevelOK, "master"},
+		{"no cluster", nil, "cluster", lock.LevelOK, "off"},
+		{"cluster", []string{"cluster-enabled yes"}, "cluster", lock.LevelProblem, "waiting"},
+		{"no limit", []string{"maxmemory-policy allkeys-lru"}, "eviction", lock.LevelOK, "never"},
 		{
 			"no eviction",
 			[]string{"maxmemory 100mb", "maxmemory-policy noeviction"},
-			"eviction", lock.OK, "never",
+			"eviction", lock.LevelOK, "never",
 		},
 		{
 			"eviction",
 			[]string{"maxmemory 100mb", "maxmemory-policy volatile-ttl"},
-			"eviction", lock.Problem, "volatile-ttl",
+			"eviction", lock.LevelProblem, "volatile-ttl",
 		},
-		{"no persistence", nil, "persistence", lock.Advice, "a restart loses"},
+		{"no persistence", nil, "persistence", lock.LevelAdvice, "a restart loses"},
 		{
 			"snapshots",
 			[]string{"save 3600 1", "save 60 100"},
-			"persistence", lock.Advice, "a crash loses locks taken since the last snapshot (save 3600 1 60 100)",
+			"persistence", lock.LevelAdvice, "a crash loses locks taken since the last snapshot (save 3600 1 60 100)",
 		},
 		{
 			"snapshots, not told",
 			[]string{"save 3600 1", `rename-command CONFIG ""`},
-			"persistence", lock.Advice, "if save is off",
+			"persistence", lock.LevelAdvice, "if save is off",
 		},
 		{
 			"fsync not told",
 			[]string{"appendonly yes", `rename-command CONFIG ""`},
-			"persistence", lock.Unknown, "appendfsync not told: CONFIG GET is disabled",
+			"persistence", lock.LevelUnknown, "appendfsync not told: CONFIG GET is disabled",
 		},
-		{"fsync", []string{"appendonly yes"}, "persistence", lock.OK, "everysec"},
+		{"fsync", []string{"appendonly yes"}, "persistence", lock.LevelOK, "everysec"},
 		{
 			"no fsync",
 			[]string{"appendonly yes", "appendfsync no"},
-			"persistence", lock.Advice, "appendfsync everysec",
+			"persistence", lock.LevelAdvice, "appendfsync everysec",
 		},
 		{
 			"fsync always",
 			[]string{"appendonly yes", "appendfsync always"},
-			"persistence", lock.OK, "always",
+			"persistence", lock.LevelOK, "always",
 		},
-		{"no replicas", nil, "replicas", lock.OK, "none"},
-		{"too few replicas", []string{"min-replicas-to-write 1"}, "replicas", lock.Problem, "refused"},
-		{"no timeout", nil, "timeout", lock.OK, "0"},
-		{"timeout", []string{"timeout 60"}, "timeout", lock.Advice, "60 s"},
-		{"hz", nil, "hz", lock.OK, "10"},
-		{"low hz", []string{"hz 5"}, "hz", lock.Advice, "200 ms"},
-		{"lowest hz", []string{"hz 1"}, "hz", lock.Advice, "1000 ms"},
-		{"clock", nil, "clock", lock.OK, "give or take"},
-		{"latency", nil, "latency", lock.OK, "a renewal may take 2s"},
-		{"renamed", []string{`rename-command CONFIG ""`}, "timeout", lock.Unknown, "CONFIG GET is disabled"},
+		{"no replicas", nil, "replicas", lock.LevelOK, "none"},
+		{"too few replicas", []string{"min-replicas-to-write 1"}, "replicas", lock.LevelProblem, "refused"},
+		{"no timeout", nil, "timeout", lock.LevelOK, "0"},
+		{"timeout", []string{"timeout 60"}, "timeout", lock.LevelAdvice, "60 s"},
+		{"hz", nil, "hz", lock.LevelOK, "10"},
+		{"low hz", []string{"hz 5"}, "hz", lock.LevelAdvice, "200 ms"},
+		{"lowest hz", []string{"hz 1"}, "hz", lock.LevelAdvice, "1000 ms"},
+		{"clock", nil, "clock", lock.LevelOK, "give or take"},
+		{"latency", nil, "latency", lock.LevelOK, "a renewal may take 2s"},
+		{"renamed", []string{`rename-command CONFIG ""`}, "timeout", lock.LevelUnknown, "CONFIG GET is disabled"},
 		{
 			"eviction without CONFIG",
 			[]string{`rename-command CONFIG ""`, "maxmemory 1gb", "maxmemory-policy allkeys-lfu"},
-			"eviction", lock.Problem, "allkeys-lfu",
+			"eviction", lock.LevelProblem, "allkeys-lfu",
 		},
 		{
 			"eviction without INFO",
 			[]string{`rename-command INFO ""`, "maxmemory 1gb", "maxmemory-policy allkeys-lfu"},
-			"eviction", lock.Problem, "allkeys-lfu",
+			"eviction", lock.LevelProblem, "allkeys-lfu",
 		},
-		{"role without INFO", []string{`rename-command INFO ""`}, "role", lock.OK, "master"},
-		{"version without INFO", []string{`rename-command INFO ""`}, "version", lock.Unknown, "INFO is disabled"},
-		{"a command disabled", []string{`rename-command LREM ""`}, "right +lrem", lock.Problem, "disable"},
-		{"EVAL disabled", []string{`rename-command EVAL ""`}, "right +eval", lock.Problem, "disable"},
-		{"a script is needed", []string{`rename-command EVAL ""`}, "right +get", lock.Unknown, "it needs EVAL"},
+		{"role without INFO", []string{`rename-command INFO ""`}, "role", lock.LevelOK, "master"},
+		{"version without INFO", []string{`rename-command INFO ""`}, "version", lock.LevelUnknown, "INFO is disabled"},
+		{"a command disabled", []string{`rename-command LREM ""`}, "right +lrem", lock.LevelProblem, "disable"},
+		{"EVAL disabled", []string{`rename-command EVAL ""`}, "right +eval", lock.LevelProblem, "disable"},
+		{"a script is needed", []string{`rename-command EVAL ""`}, "right +get", lock.LevelUnknown, "it needs EVAL"},
 		{
 			"a script is needed before keys are waited for",
 			[]string{`rename-command EVAL ""`},
-			"right +blpop", lock.Unknown, "it needs EVAL",
+			"right +blpop", lock.LevelUnknown, "it needs EVAL",
 		},
 		{
 			"no scripts",
 			[]string{`rename-command EVAL ""`, `rename-command EVALSHA ""`},
-			"right ~lock:*", lock.Unknown, "it needs EVAL",
+			"right ~lock:*", lock.LevelUnknown, "it needs EVAL",
 		},
 		{
 			"no scripts, so no commands",
 			[]string{`rename-command EVAL ""`, `rename-command EVALSHA ""`},
-			"right +get", lock.Unknown, "it needs EVAL",
+			"right +get", lock.LevelUnknown, "it needs EVAL",
 		},
-		{"no BLPOP", []string{`rename-command BLPOP ""`}, "right +blpop", lock.Advice, "once a second"},
+		{"no BLPOP", []string{`rename-command BLPOP ""`}, "right +blpop", lock.LevelAdvice, "once a second"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestCheck(t *testing.T) {
 			c := open(t, redistest.Start(t, test.conf...), nil)
 			f := check(t, c)[test.subject]
 			checkFound(t, f, test.level, test.part)
-			if test.level == lock.Unknown && f.Remedy != "" {
+			if test.level == lock.LevelUnknown && f.Remedy != "" {
 				t.Errorf("%v: no right is missing", f)
 			}
 		})
@@ -164,7 +164,7 @@ func TestCheckOrder(t *testing.T) {
 	}
 	var subjects []string
 	for _, f := range findings {
-		if f.Level != lock.OK || f.Remedy != "" {
+		if f.Level != lock.LevelOK || f.Remedy != "" {
 			t.Error(f)
 		}
 		subjects = append(subjects, f.Subject)
@@ -189,15 +189,15 @@ func TestCheckReplica(t *testing.T) {
 	replica := redistest.Start(t, "replicaof "+host+" "+port)
 	of := open(t, master, nil)
 	redistest.Until(t, "the replica is there", func() bool {
-		return check(t, of)["replicas"].Level != lock.OK
+		return check(t, of)["replicas"].Level != lock.LevelOK
 	})
-	checkFound(t, check(t, of)["replicas"], lock.Advice, "Lease.Fence")
+	checkFound(t, check(t, of)["replicas"], lock.LevelAdvice, "Lease.Fence")
 	findings := check(t, open(t, replica, nil))
-	checkFound(t, findings["role"], lock.Problem, master.Addr())
-	checkFound(t, findings["state"], lock.Problem, "READONLY")
+	checkFound(t, findings["role"], lock.LevelProblem, master.Addr())
+	checkFound(t, findings["state"], lock.LevelProblem, "READONLY")
 	// Redis looks at the rights before it looks at its role.
-	checkFound(t, findings["right +get"], lock.OK, "present")
-	checkFound(t, findings["right +set"], lock.Unknown, "see state")
+	checkFound(t, findings["right +get"], lock.LevelOK, "present")
+	checkFound(t, findings["right +set"], lock.LevelUnknown, "see state")
 }
 
 // A server that is out of memory takes no lock, and the rights are there all the same.
@@ -205,9 +205,9 @@ func TestCheckOutOfMemory(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, "maxmemory 1", "maxmemory-policy noeviction")
 	findings := check(t, open(t, s, nil))
-	checkFound(t, findings["state"], lock.Problem, "OOM")
-	checkFound(t, findings["eviction"], lock.Problem, "no memory is left")
-	checkFound(t, findings["right +lpush"], lock.OK, "present")
+	checkFound(t, findings["state"], lock.LevelProblem, "OOM")
+	checkFound(t, findings["eviction"], lock.LevelProblem, "no memory is left")
+	checkFound(t, findings["right +lpush"], lock.LevelOK, "present")
 	if keys := s.Keys(t, "*"); len(keys) != 0 {
 		t.Errorf("left behind: %q", keys)
 	}
@@ -221,7 +221,7 @@ func TestCheckEmbedded(t *testing.T) {
 	findings := check(t, c)
 	for subject, f := range findings {
 		told := strings.HasPrefix(subject, "right ") || slices.Contains([]string{"state", "clock", "latency"}, subject)
-		if want := map[bool]lock.Level{true: lock.OK, false: lock.Unknown}[told]; f.Level != want {
+		if want := map[bool]lock.Level{true: lock.LevelOK, false: lock.LevelUnknown}[told]; f.Level != want {
 			t.Errorf("%v, want %v", f, want)
 		}
 		if f.Remedy != "" {
@@ -235,7 +235,7 @@ func TestCheckEmbedded(t *testing.T) {
 		m.SetTime(time.Now().Add(step.by))
 		f := check(t, c)["clock"]
 		f.Text = strings.Replace(f.Text, "59m59.", "1h0m0s ", 1) // the test takes time, too
-		if f.Level != lock.Advice || !strings.Contains(f.Text, strings.Fields(step.part)[1]) {
+		if f.Level != lock.LevelAdvice || !strings.Contains(f.Text, strings.Fields(step.part)[1]) {
 			t.Errorf("%v, want %v", f, step.part)
 		}
 	}
@@ -253,8 +253,8 @@ func TestCheckLatency(t *testing.T) {
 		delay time.Duration
 		level lock.Level
 	}{
-		{"slower than a renewal may be", 120 * time.Millisecond, lock.Problem},
-		{"little left", 20 * time.Millisecond, lock.Advice},
+		{"slower than a renewal may be", 120 * time.Millisecond, lock.LevelProblem},
+		{"little left", 20 * time.Millisecond, lock.LevelAdvice},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := faultproxy.Start(t, s.Network(), s.Addr())
@@ -348,9 +348,9 @@ func TestFindingStrings(t *testing.T) {
 	t.Parallel()
 	for want, got := range map[string]string{
 		"ok       hz: 10":          lock.Finding{Subject: "hz", Text: "10"}.String(),
-		"problem  a: b; remedy: c": lock.Finding{"a", lock.Problem, "b", "c"}.String(),
-		"advice   a: b; remedy: c": lock.Finding{"a", lock.Advice, "b", "c"}.String(),
-		"unknown  a: b":            lock.Finding{"a", lock.Unknown, "b", ""}.String(),
+		"problem  a: b; remedy: c": lock.Finding{"a", lock.LevelProblem, "b", "c"}.String(),
+		"advice   a: b; remedy: c": lock.Finding{"a", lock.LevelAdvice, "b", "c"}.String(),
+		"unknown  a: b":            lock.Finding{"a", lock.LevelUnknown, "b", ""}.String(),
 		"Level(7) a: b":            lock.Finding{"a", lock.Level(7), "b", ""}.String(),
 	} {
 		if got != want {

@@ -6,42 +6,39 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
-	"github.com/holdfast-go/holdfast/internal/redisconn"
-	"github.com/holdfast-go/holdfast/renewal"
-	"github.com/holdfast-go/holdfast/signal"
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // The branches that callers take. Errors of this package carry them; test with errors.Is.
 var (
 	// ErrHeld: somebody else holds the lock. The error is a [*HeldError], which says who.
-	ErrHeld = errors.New("lock: held by another owner")
+	ErrHeld = engine.ErrHeld
 	// ErrLost: the lease ended before it was released. The error is a [*LostError], with the cause.
-	ErrLost = errors.New("lock: lease lost")
+	ErrLost = engine.ErrLost
 	// ErrNotHeld: nobody holds the lock; of Unlock and Detach, this lease did not hold it any more; of
 	// Adopt and ReleaseID, it is not held under the id.
-	ErrNotHeld = errors.New("lock: not held")
+	ErrNotHeld = engine.ErrNotHeld
 	// ErrMaxHold is why a lease was lost that was held for as long as MaxHold allows.
-	ErrMaxHold = errors.New("lock: held for as long as MaxHold allows")
+	ErrMaxHold = engine.ErrMaxHold
 	// ErrAlreadyHeld: the lock is held under the very id that MutexOptions.ID gives.
-	ErrAlreadyHeld = errors.New("lock: already held under this id")
+	ErrAlreadyHeld = engine.ErrAlreadyHeld
 	// ErrTooManyWaiters: as many calls wait as Options.MaxWaiters allows.
-	ErrTooManyWaiters = errors.New("lock: too many waiters")
+	ErrTooManyWaiters = engine.ErrTooManyWaiters
 	// ErrDetached is the cause of a lease's end after Detach.
-	ErrDetached = errors.New("lock: lease detached")
+	ErrDetached = engine.ErrDetached
 	// ErrReleased is the cause of a lease's end after Unlock.
-	ErrReleased = errors.New("lock: lease released")
+	ErrReleased = engine.ErrReleased
 	// ErrUnknown: it is not known whether Redis executed the command. What could be left behind is
 	// being cleaned up, except under an id that the user gave, and expires at the latest with its TTL.
-	ErrUnknown = errors.New("lock: outcome not known")
+	ErrUnknown = engine.ErrUnknown
 	// ErrClosed: the client is closed, or is being closed.
-	ErrClosed = errors.New("lock: client closed")
+	ErrClosed = engine.ErrClosed
 	// ErrWrongType: the lock's key, or one that belongs to it, holds something else. Nothing was
 	// changed.
-	ErrWrongType = errors.New("lock: the key holds something else than a lock")
+	ErrWrongType = engine.ErrWrongType
 	// ErrInvalid: an argument or option is not usable. Nothing was sent.
-	ErrInvalid = errors.New("lock: invalid")
+	ErrInvalid = engine.ErrInvalid
 )
 
 // A HeldError says that a lock is held by somebody else. It Is [ErrHeld].
@@ -157,125 +154,24 @@ func leftText(ttl time.Duration) string {
 
 // invalid returns an error that Is ErrInvalid and says what is wrong with which value, and the
 // remedy.
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...)
+func invalid(format string, args ...any) error { return engine.Invalid(format, args...) }
+
+// words make the engine's errors that carry facts.
+var words = engine.Words{
+	Held:   func(name string, by *store.Held) error { return heldError(name, by) },
+	Lost:   func(name string, cause error) error { return &LostError{Name: name, Cause: cause} },
+	GaveUp: gaveUp,
 }
 
-// explain wraps an error of Redis or of the way there for the user. It Is ErrUnknown if the call may have
-// been executed.
-func explain(op, name string, err error) error {
-	if sent(err) {
-		return fmt.Errorf("lock: %s %q: %w: %w", op, name, ErrUnknown, translated(err))
+func heldError(name string, by *store.Held) *HeldError {
+	o := ownerOf(name, by).anonymous()
+	return &HeldError{Name: name, Owner: o, TTL: o.TTL}
+}
+
+func gaveUp(g engine.GaveUp) error {
+	e := &waitError{name: g.Name, waited: g.Waited, ended: g.Ended, met: g.Met}
+	if g.Held != nil {
+		e.held = heldError(g.Name, g.Held)
 	}
-	return fmt.Errorf("lock: %s %q: %w", op, name, translated(err))
-}
-
-// translated returns err in this package's terms.
-func translated(err error) error {
-	switch {
-	case errors.Is(err, redisconn.ErrClosed), errors.Is(err, signal.ErrClosed):
-		return ErrClosed
-	case redisconn.HasCode(err, "WRONGTYPE"):
-		return fmt.Errorf("%w: %w", ErrWrongType, err)
-	case redisconn.HasCode(err, "CROSSSLOT"):
-		return fmt.Errorf("in Redis Cluster all keys of a client must be in one slot:"+
-			" give it a prefix with a hash tag, as in Options{Prefix: \"{app}:\"}: %w", err)
-	}
-	return err
-}
-
-// sent reports whether a call that got no reply of its own may have been executed.
-func sent(err error) bool {
-	if err == nil {
-		return false
-	}
-	var e *redisconn.Error
-	return errors.As(err, &e) && e.Sent || errors.Is(err, errReply) || errors.As(err, new(*unsureError))
-}
-
-// repeated returns the error of a call whose first attempt failed with first, and its repeat with err. If
-// the first may have been executed, so may the call, whatever the repeat was told.
-func repeated(first, err error) error {
-	if err != nil && sent(first) && !sent(err) {
-		return &unsureError{err}
-	}
-	return err
-}
-
-// An unsureError is that of a repeat after an attempt that may have been executed.
-type unsureError struct{ repeat error }
-
-func (e *unsureError) Error() string {
-	return fmt.Sprintf("the first attempt got no reply, and the second one failed: %v", e.repeat)
-}
-
-func (e *unsureError) Unwrap() error { return e.repeat }
-
-// refused reports whether err is an error reply of Redis: the command was not executed.
-func refused(err error) bool {
-	var reply redis.Error
-	return errors.As(err, &reply)
-}
-
-// lost returns the error of a lease that ended with a cause of the renewal's.
-func lost(name string, cause error) error {
-	var other *otherOwner
-	switch {
-	case cause == nil:
-		return nil
-	case errors.Is(cause, ErrReleased), errors.Is(cause, ErrDetached):
-		return cause
-	case errors.Is(cause, renewal.ErrClosed):
-		cause = ErrClosed
-	case errors.As(cause, &other):
-		cause = other
-	case errors.Is(cause, errLeaked):
-		cause = errLeaked
-	case errors.Is(cause, ErrWrongType):
-		cause = fmt.Errorf("something else was put in its place: %w", ErrWrongType)
-	case errors.Is(cause, renewal.ErrMaxHold):
-		cause = ErrMaxHold
-	case errors.Is(cause, renewal.ErrExpired):
-		cause = &expired{cause}
-	}
-	return &LostError{Name: name, Cause: cause}
-}
-
-// An otherOwner is why a lease was lost that Redis disowned.
-type otherOwner struct {
-	owner Owner
-	free  bool // nobody holds the lock
-}
-
-func (e *otherOwner) Error() string {
-	if e.free {
-		return "Redis says that nobody holds it"
-	}
-	return fmt.Sprintf("Redis says that it is held by %v", e.owner)
-}
-
-func (e *otherOwner) Unwrap() error { return renewal.ErrNotOwner }
-
-// expired is why a lease was lost that was not renewed in time.
-type expired struct {
-	cause error // the renewal's, with its last error if there was one
-}
-
-func (e *expired) Error() string {
-	for _, err := range causes(e.cause) {
-		if err != renewal.ErrExpired {
-			return fmt.Sprintf("not renewed in time: %v", err)
-		}
-	}
-	return "its time was up"
-}
-
-func (e *expired) Unwrap() error { return e.cause }
-
-// causes returns what err is made of.
-func causes(err error) []error {
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		return many.Unwrap()
-	}
-	return []error{err}
+	return e
 }

@@ -22,10 +22,10 @@ func ExampleClient_Check() {
 	problems := 0
 	for _, f := range findings {
 		switch f.Level {
-		case lock.Problem:
+		case lock.LevelProblem:
 			problems++
 			log.Printf("%s: %s; %s", f.Subject, f.Text, f.Remedy)
-		case lock.Advice:
+		case lock.LevelAdvice:
 			log.Printf("%s: %s", f.Subject, f.Remedy)
 		}
 	}

@@ -36,7 +36,7 @@ func ExampleMutex_Seize() {
 		log.Fatal(err)
 	}
 	fmt.Println("a later token:", mine.Fence() > hangs.Fence())
-	fmt.Println("the job's lease is lost:", errors.Is(hangs.Check(ctx), lock.ErrLost))
+	fmt.Println("the job's lease is lost:", errors.Is(hangs.Verify(ctx), lock.ErrLost))
 	fmt.Println("released:", mine.Unlock(ctx))
 	// Output:
 	// a later token: true

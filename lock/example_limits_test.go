@@ -195,7 +195,7 @@ func ExampleFilter_deadHere() {
 	fmt.Println("without the statement:", errors.Is(err, lock.ErrInvalid))
 	left, err := c.ResetAll(ctx, lock.Filter{DeadHere: true, OnePIDNamespace: true})
 	fmt.Println("left behind:", len(left), err)
-	fmt.Println("ours:", lease.Check(ctx), lease.Unlock(ctx))
+	fmt.Println("ours:", lease.Verify(ctx), lease.Unlock(ctx))
 	// Output:
 	// without the statement: true
 	// left behind: 0 <nil>

@@ -198,7 +198,7 @@ func TestExtendByOfALostLease(t *testing.T) {
 	for what, call := range map[string]func(*lock.Lease) error{
 		"ExtendBy": func(l *lock.Lease) error { return locks.ErrOf(l.ExtendBy(soon(t), time.Second)) },
 		"Renew":    func(l *lock.Lease) error { return l.Renew(soon(t)) },
-		"Check":    func(l *lock.Lease) error { return l.Check(soon(t)) },
+		"Check":    func(l *lock.Lease) error { return l.Verify(soon(t)) },
 	} {
 		lease := acquire(t, c.Mutex("job"))
 		if err := call(lease); err != nil {
@@ -228,14 +228,14 @@ func TestCheckProlongsNothing(t *testing.T) {
 	defer unlock(t, lease)
 	s.Do(t, "PEXPIRE", "lock:job", 20_000)
 	before := lease.Deadline()
-	if err := lease.Check(soon(t)); err != nil {
+	if err := lease.Verify(soon(t)); err != nil {
 		t.Error(err)
 	}
 	if left := pttl(t, s, "lock:job"); left > 20_000 || !lease.Deadline().Equal(before) {
 		t.Errorf("it has %d ms left, the deadline moved by %v", left, lease.Deadline().Sub(before))
 	}
 	permanent := acquire(t, c.MutexWith("for ever", &lock.MutexOptions{TTL: lock.NoExpiry}))
-	if err := permanent.Check(soon(t)); err != nil {
+	if err := permanent.Verify(soon(t)); err != nil {
 		t.Error(err)
 	}
 	if left := pttl(t, s, "lock:for ever"); left != -1 {

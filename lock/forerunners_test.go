@@ -112,13 +112,13 @@ func TestAgainUnderTheSameID(t *testing.T) {
 			t.Errorf("adopted %q with token %d from %q with %d", second.ID(), second.Fence(), first.ID(),
 				first.Fence())
 		}
-		if err := first.Check(soon(t)); !errors.Is(err, lock.ErrLost) {
+		if err := first.Verify(soon(t)); !errors.Is(err, lock.ErrLost) {
 			t.Errorf("the first one: %v", err)
 		}
 		if err := first.Unlock(soon(t)); !errors.Is(err, lock.ErrNotHeld) {
 			t.Errorf("Unlock of the first one: %v", err)
 		}
-		if err := second.Check(soon(t)); err != nil {
+		if err := second.Verify(soon(t)); err != nil {
 			t.Errorf("the second one: %v", err)
 		}
 		unlock(t, second)

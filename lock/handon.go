@@ -1,15 +1,12 @@
 package lock
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
-	"time"
 
-	"github.com/holdfast-go/holdfast/internal/redisconn"
-	"github.com/holdfast-go/holdfast/renewal"
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Detach ends the lease but leaves the lock held, for somebody else to take over: it returns the id
@@ -31,116 +28,15 @@ func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 		return "", invalid("the context is nil: pass context.Background()")
 	}
 	if ctx.Err() != nil {
-		return "", fmt.Errorf("lock: detach %q: %w", l.held().name, ctx.Err())
+		return "", fmt.Errorf("lock: detach %q: %w", l.held().Name(), ctx.Err())
 	}
 	defer runtime.KeepAlive(l)
 	h := l.held()
-	if err := h.settled(ctx); err != nil {
-		return "", fmt.Errorf("lock: detach %q: %w", h.name, err)
+	if err := h.Settle(ctx); err != nil {
+		return "", fmt.Errorf("lock: detach %q: %w", h.Name(), err)
 	}
 	l.cleanup.Stop()
-	if h.client.releases.enter() { // as Unlock does
-		defer h.client.releases.leave()
-	}
-	u, first := h.claim()
-	if !first {
-		select {
-		case <-u.done:
-		case <-ctx.Done():
-		}
-		return "", fmt.Errorf("lock: detach %q: %w: %w", h.name, ErrNotHeld, cmp.Or(l.Err(), ErrReleased))
-	}
-	held := h.term.End(ErrDetached)
-	if held {
-		err = h.confirm(ctx)
-	} else { // nobody gets the id, and Unlock does nothing any more
-		h.tidy(h.ref(false), time.Now(), answer{err: errGone})
-	}
-	cause := lost(h.name, h.term.Err())
-	if held && errors.As(err, new(*LostError)) {
-		held, cause = false, err
-		h.client.stats.lost()
-		defer tell(h.client.hooks.Lost, LostInfo{h.name, err})
-	}
-	h.handedOn(u, cause)
-	switch {
-	case !held:
-		return "", fmt.Errorf("lock: detach %q: %w: %w", h.name, ErrNotHeld, cause)
-	case err != nil:
-		return h.id, explain("detach", h.name, err)
-	}
-	return h.id, nil
-}
-
-// settled waits until an operation limit has passed since the acquire, if that was repeated. The earlier
-// one would, after the lock has been adopted and released, take it for nobody; and nobody cleans up by an
-// id that was handed on. It is executed later than that only after a cut of the network, where Redis
-// refuses to end a connection and the dialer's connections cannot be reset: then the lock is held for its
-// TTL. settled returns the context's error if that ends.
-func (h *hold) settled(ctx context.Context) error {
-	wait := operationLimit - time.Since(h.since)
-	if !h.twice || wait <= 0 {
-		return nil
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-h.term.Done():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// confirm gives the key its full TTL for the last time. The error is a *LostError if the lock is not
-// ours any more.
-func (h *hold) confirm(ctx context.Context) error {
-	verb, ttl := extendTo, h.term.TTL()
-	if h.settings.noExpiry {
-		verb, ttl = extendPersist, 0
-	}
-	var last extended
-	err := h.client.twice(ctx, func() (err error) {
-		last, err = h.sendExtend(ctx, verb, ttl)
-		return err
-	})
-	switch {
-	case redisconn.HasCode(err, "WRONGTYPE"):
-		return lost(h.name, explain("detach", h.name, err))
-	case err == nil && !last.ours():
-		return lost(h.name, notOwner(h.name, last.owner))
-	}
-	return err
-}
-
-// handedOn gives later calls of Unlock their result.
-func (h *hold) handedOn(u *unlocking, cause error) {
-	h.mu.Lock()
-	u.err, u.over = h.notHeld(cause), true
-	lost := u.lost
-	h.mu.Unlock()
-	close(u.done)
-	if lost != nil {
-		tell(h.client.hooks.Lost, LostInfo{h.name, lost})
-	}
-}
-
-// makePermanent takes the TTL from the key of a lease without expiry. If that fails, the renewing
-// goroutine goes on trying.
-func (h *hold) makePermanent(ctx context.Context) {
-	sent := renewal.Now()
-	answer, err := h.sendExtend(ctx, extendPersist, 0)
-	switch {
-	case err != nil:
-		h.client.stats.retried()
-		h.term.Hurry()
-	case !answer.ours():
-		h.term.Lose(notOwner(h.name, answer.owner))
-	default:
-		_ = h.term.Confirm(sent, h.settings.ttl, h.settings.marginFor(h.settings.ttl))
-	}
+	return h.Detach(ctx)
 }
 
 // Adopt takes the lock over from whoever holds it under id: from a lease that was detached, in this
@@ -171,12 +67,11 @@ func (m *Mutex) Adopt(ctx context.Context, id string) (*Lease, error) {
 		return nil, invalid("Adopt puts a fresh id in place, and this mutex has an ID: leave it out, or set" +
 			" KeepID")
 	}
-	if err := m.enter(ctx); err != nil {
-		return nil, err
+	n := &engine.Name{Store: m.client.store, Lock: m.name, From: id}
+	if m.settings.keepID {
+		n.ID = id
 	}
-	defer m.client.calls.leave()
-	a := &attempt{mutex: m, since: time.Now(), from: id}
-	return a.twice(ctx)
+	return leaseOf(m.client.engine.TryLock(ctx, engine.Want{Target: n, Settings: m.settings.Settings, Op: "adopt"}))
 }
 
 // ReleaseID gives the lock of this name up that is held under id, from wherever, and wakes one waiter.
@@ -189,15 +84,15 @@ func (c *Client) ReleaseID(ctx context.Context, name, id string) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
-	var found released
+	var found store.Released
 	doubt := false
 	err := c.call(ctx, "release", name, func() (err error) {
-		found, err = c.store.release(ctx, limitFromNow(), lockRef{name: name, id: id})
-		doubt = doubt || sent(err)
+		found, err = c.store.Release(ctx, store.LimitFromNow(), c.store.Lock(name, id).Release(0))
+		doubt = doubt || store.Sent(err)
 		return err
 	})
 	switch {
-	case err != nil || found == wasHeld:
+	case err != nil || found == store.WasHeld:
 		return err
 	case doubt:
 		return fmt.Errorf("lock: release %q: it is not held under this id now; who released it was not"+

@@ -3,6 +3,8 @@ package lock
 import (
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
 )
 
 // Hooks are told what happens in a client. Every field may be nil. [LogHooks] are ready ones for a
@@ -38,7 +40,7 @@ type Hooks struct {
 	RenewalFailed func(RenewalFailedInfo)
 	// Lost: a lease ended before it was released or detached. Once per lease, after its contexts have
 	// ended, on the goroutine that noticed: the renewing one, a timer's, or the one that called Unlock,
-	// Detach, Extend, ExtendBy, Check or Close, or took a lock without expiry; that of Close tells of all
+	// Detach, Extend, ExtendBy, Verify or Close, or took a lock without expiry; that of Close tells of all
 	// leases one after the other. It may call Unlock, which says what it says of a lost lease. If it is
 	// only Unlock or Detach that finds the lock gone, Lease.Err stays what it is after those.
 	Lost func(LostInfo)
@@ -52,7 +54,7 @@ type Hooks struct {
 	// like. It is called on the caller's goroutine, but not for each attempt. For each kind of error, told
 	// by its code, the client tells of the first one. It tells of one more after 1, 2, 4 s and so on, up
 	// to once a minute, whatever the number of locks and calls. After a minute without that error it
-	// counts as new. Stats.Retries counts all. Pools and package once wait by Lock, so it is for them too.
+	// counts as new. Stats.Retries counts all. It is told of all that waits by Lock, as package once does.
 	Retrying func(RetryingInfo)
 	// Reconnecting: a connection for waiting broke, or could not be made, and will be made anew. On the
 	// goroutine of that connection: waiters depend on their timers meanwhile. As often as Retrying, for
@@ -117,7 +119,7 @@ type ReleasedInfo struct {
 
 // RetryingInfo is told to Hooks.Retrying.
 type RetryingInfo struct {
-	Name  string        // of the lock, or of the pool
+	Name  string        // of what is waited for
 	Err   error         // of the last attempt
 	For   time.Duration // since this call of Lock met the first error in a row
 	Times int           // how many attempts of this call have failed in a row
@@ -154,7 +156,7 @@ const (
 	WarningTTLChanged WarningKind = iota + 1
 	// WarningPasswordInClear: the URL given to Open has a password, and neither TLS nor an address that
 	// is this machine's by its own text (localhost, 127.0.0.0/8, ::1, a unix socket). On the goroutine
-	// that called Open, before that returns. What a pool given to New does is not known.
+	// that called Open, before that returns. What a redis.Pool given to New does is not known.
 	WarningPasswordInClear
 )
 
@@ -177,22 +179,47 @@ var passwordInClear = WarningInfo{
 		" way: use rediss:// or a unix socket",
 }
 
-// ttlChanged returns the warning about a key with a PTTL beyond the longest that its lease asked for.
-func ttlChanged(name string, pttl int64, longest time.Duration) WarningInfo {
-	return WarningInfo{Kind: WarningTTLChanged, Name: name, Text: fmt.Sprintf(
+// strangeTTL returns the warning about a key whose TTL somebody else changed.
+func strangeTTL(s engine.StrangeTTL) WarningInfo {
+	if s.Removed {
+		return WarningInfo{Kind: WarningTTLChanged, Name: s.Name, Text: "somebody took the TTL from the lock's key," +
+			" so that it would have stayed held if this program had died; it has its TTL again: look at who" +
+			" else writes to the key"}
+	}
+	return WarningInfo{Kind: WarningTTLChanged, Name: s.Name, Text: fmt.Sprintf(
 		"Redis keeps the lock's key for %v, and its lease never asked for more than %v: somebody else"+
 			" changed its TTL, or the server's clock was set back. It is set right at once; if"+
 			" the program dies before, the lock stays held: look at who else writes to the key and at"+
 			" the server's clock, and release a lock that stays behind with Reset",
-		fromMillis(pttl).Round(time.Second), longest,
+		s.TTL.Round(time.Second), s.Longest,
 	)}
 }
 
-// ttlRemoved returns the warning about a key that had lost its TTL.
-func ttlRemoved(name string) WarningInfo {
-	return WarningInfo{Kind: WarningTTLChanged, Name: name, Text: "somebody took the TTL from the lock's key," +
-		" so that it would have stayed held if this program had died; it has its TTL again: look at who" +
-		" else writes to the key"}
+// events are what tells these hooks of what happens in an engine.
+func (h Hooks) events() engine.Events {
+	return engine.Events{
+		Acquired: told(h.Acquired, func(a engine.Acquired) AcquiredInfo { return AcquiredInfo(a) }),
+		Waiting: told(h.Waiting, func(w engine.Waiting) WaitingInfo {
+			return WaitingInfo{w.Name, ownerOf(w.Name, w.Held).anonymous(), w.Waited}
+		}),
+		Renewed:       told(h.Renewed, func(r engine.Renewed) RenewedInfo { return RenewedInfo(r) }),
+		RenewalFailed: told(h.RenewalFailed, func(r engine.RenewalFailed) RenewalFailedInfo { return RenewalFailedInfo(r) }),
+		Lost:          told(h.Lost, func(l engine.Lost) LostInfo { return LostInfo(l) }),
+		Released:      told(h.Released, func(r engine.Released) ReleasedInfo { return ReleasedInfo(r) }),
+		Retrying:      told(h.Retrying, func(r engine.Retrying) RetryingInfo { return RetryingInfo(r) }),
+		Reconnecting:  told(h.Reconnecting, func(r engine.Reconnecting) ReconnectingInfo { return ReconnectingInfo(r) }),
+		Degraded:      told(h.Degraded, func(err error) DegradedInfo { return DegradedInfo{err} }),
+		Leaked:        told(h.Leaked, func(name string) LeakedInfo { return LeakedInfo{name} }),
+		StrangeTTL:    told(h.Warning, strangeTTL),
+	}
+}
+
+// told returns what an engine calls for a hook: nil for one that is not set.
+func told[E, I any](hook func(I), info func(E) I) func(E) {
+	if hook == nil {
+		return nil
+	}
+	return func(e E) { hook(info(e)) }
 }
 
 // tell calls a hook that may be nil.

@@ -29,7 +29,7 @@ func TestTwoFormatsOfOneName(t *testing.T) {
 				leases = append(leases, lease)
 			}
 			for i, lease := range leases {
-				if err := lease.Check(soon(t)); err != nil {
+				if err := lease.Verify(soon(t)); err != nil {
 					t.Errorf("number %d: %v", i, err)
 				}
 				unlock(t, lease)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"iter"
 	"slices"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
 )
 
 // A LockInfo is a lock that is held, as [Client.List] found it.
@@ -55,7 +57,7 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[LockInfo, error] 
 
 // list yields the locks until there are no more, or yield has had enough; then it returns nil.
 func (c *Client) list(ctx context.Context, f Filter, yield func(LockInfo) bool) error {
-	fail := func(err error) error { return explain("list all under", c.store.prefix, err) }
+	fail := func(err error) error { return engine.Explain("list all under", c.store.Prefix, err) }
 	waiters, err := c.waiters(ctx)
 	if err != nil {
 		return fail(err)
@@ -85,7 +87,7 @@ func (c *Client) list(ctx context.Context, f Filter, yield func(LockInfo) bool) 
 // needs no Redis, which would say so.
 func (c *Client) ended(ctx context.Context) error {
 	select {
-	case <-c.closing:
+	case <-c.engine.Closing():
 		return ErrClosed
 	default:
 		return ctx.Err()
@@ -100,12 +102,12 @@ const registerBatch = 32
 func (c *Client) waiters(ctx context.Context) (map[string][]WaitInfo, error) {
 	all := make(map[string][]WaitInfo)
 	seen := make(map[string]bool)
-	for keys, err := range c.pages(ctx, c.store.registers()) {
+	for keys, err := range c.pages(ctx, c.store.Registers()) {
 		if err != nil {
 			return nil, err
 		}
 		keys = slices.DeleteFunc(keys, func(key string) bool {
-			_, _, ours := c.store.registerOf(key)
+			_, _, ours := c.store.RegisterOf(key)
 			again := seen[key]
 			seen[key] = true
 			return !ours || again
@@ -138,15 +140,15 @@ func oncePerClient(infos []WaitInfo) []WaitInfo {
 // addWaiters adds what the registers with these keys say.
 func (c *Client) addWaiters(ctx context.Context, keys []string, all map[string][]WaitInfo) error {
 	var counts []map[string]int
-	err := c.step(ctx, func() (err error) {
-		counts, err = c.store.waitCounts(ctx, keys)
+	err := c.engine.Step(ctx, func() (err error) {
+		counts, err = c.store.WaitCounts(ctx, keys)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	for i, key := range keys {
-		label, client, _ := c.store.registerOf(key)
+		label, client, _ := c.store.RegisterOf(key)
 		for name, n := range counts[i] {
 			all[name] = append(all[name], WaitInfo{label, client, n})
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 )
 
-// NetDial returns a function that dials the connections for a pool of the user's own, which [New] gets
-// then. It gives the pool what [Open] has:
+// NetDial returns a function that dials the connections of a [redis.Pool], which [New] gets then. They
+// have what those of [Open] have:
 //
 //	dial := redis.DialContextFunc(lock.NetDial(nil))
 //	pool := &redis.Pool{DialContext: func(ctx context.Context) (redis.Conn, error) {
@@ -27,8 +27,8 @@ import (
 // the name that is dialled, if the configuration has no ServerName. Nil means no TLS.
 //
 // To connect takes at most 10 s. The kernel asks after 15 s of silence whether the other side is there.
-// redis.DialConnectTimeout, DialKeepAlive and the DialTLS options have no effect. The pool has to use
-// DialContext, and to hand its context on; a pool with Dial alone gets the limits of replies only.
+// redis.DialConnectTimeout, DialKeepAlive and the DialTLS options have no effect. The [redis.Pool] has to
+// use DialContext, and to hand its context on. With Dial alone it gets the limits of replies only.
 func NetDial(config *tls.Config) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return redisconn.NetDial(config)
 }

@@ -4,21 +4,13 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/owner"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // DefaultTTL is the TTL of locks for which none is chosen.
 const DefaultTTL = 30 * time.Second
-
-// noExpiryTTL is what locks without expiry are taken with, before they are made permanent, and what
-// they get back when they are left to expire.
-const noExpiryTTL = 30 * time.Second
-
-// defaultSignalTTL is what python-redis-lock gives its signals.
-const defaultSignalTTL = time.Second
-
-// operationLimit is how long one round trip to Redis may take.
-const operationLimit = 2 * time.Second
 
 // Options configure a [Client]. Nil is ready for use, and so is a field's zero value.
 type Options struct {
@@ -105,18 +97,15 @@ func (o *Options) prefix() string {
 	return o.Prefix
 }
 
-// defaultBefore is what stands before a lock's name in its key, unless a KeyFormat says otherwise.
-const defaultBefore = "lock:"
-
 func (o *Options) keyFormat() string {
 	if o == nil || o.KeyFormat == "" {
-		return defaultBefore + "%s"
+		return store.DefaultFormat
 	}
 	return o.KeyFormat
 }
 
 // keyspace returns how things are called in Redis.
-func (o *Options) keyspace() keyspace { return newKeyspace(o.prefix(), o.keyFormat()) }
+func (o *Options) keyspace() store.Keyspace { return store.NewKeyspace(o.prefix(), o.keyFormat()) }
 
 func (o *Options) signalTTL() time.Duration {
 	if o == nil || o.SignalTTL == 0 {
@@ -174,13 +163,17 @@ func (o *Options) check() error {
 	return o.settings().check()
 }
 
+// None stands for no limit, where zero means the client's: as MutexOptions.MaxHold or MutexOptions.HoldAtLeast.
+const None time.Duration = -1
+
 // MutexOptions differ from the client's options for one [Mutex]. A zero field means the client's.
 type MutexOptions struct {
 	TTL         time.Duration // as in Options
 	Margin      time.Duration // as in Options
-	NoRenewal   bool          // as in Options; a client without renewal cannot be overruled
-	MaxHold     time.Duration // as in Options
-	HoldAtLeast time.Duration // as in Options
+	NoRenewal   bool          // as in Options
+	Renew       bool          // renews leases though the client's options have NoRenewal; not with NoRenewal
+	MaxHold     time.Duration // as in Options; None: no limit, whatever the client's options say
+	HoldAtLeast time.Duration // as in Options; None: no minimum, whatever the client's options say
 	NoFence     bool          // as in Options; a client without fencing cannot be overruled
 	Label       string        // as in Options; not together with ID
 
@@ -206,34 +199,35 @@ type MutexOptions struct {
 
 // settings are what a mutex goes by.
 type settings struct {
-	ttl       time.Duration // without expiry: what it is taken with
-	noExpiry  bool
-	margin    time.Duration // 0: the default for the TTL of the moment
-	noRenewal bool
-	maxHold   time.Duration // 0: none
-	atLeast   time.Duration
-	noFence   bool
-	signalTTL time.Duration
-	label     string
-	id        string // chosen by the user; "" for a fresh one each time
-	keepID    bool
+	engine.Settings
+	id     string // chosen by the user; "" for a fresh one each time
+	keepID bool
 }
 
 func (o *Options) settings() settings {
-	s := settings{label: o.label(), signalTTL: o.signalTTL()}
+	var s settings
+	s.Label, s.Signal = o.label(), o.signalTTL()
 	s.setTTL(o.ttl())
 	if o != nil {
-		s.margin, s.noRenewal = o.Margin, o.NoRenewal
-		s.maxHold, s.atLeast, s.noFence = o.MaxHold, o.HoldAtLeast, o.NoFence
+		s.Margin, s.NoRenewal = o.Margin, o.NoRenewal
+		s.MaxHold, s.AtLeast, s.NoFence = orNone(o.MaxHold), orNone(o.HoldAtLeast), o.NoFence
 	}
 	return s
 }
 
 func (s *settings) setTTL(ttl time.Duration) {
-	s.ttl, s.noExpiry = ttl, ttl == NoExpiry
-	if s.noExpiry {
-		s.ttl = noExpiryTTL
+	s.TTL, s.NoExpiry = ttl, ttl == NoExpiry
+	if s.NoExpiry {
+		s.TTL = engine.NoExpiryTTL
 	}
+}
+
+// orNone returns a limit: 0 for none.
+func orNone(limit time.Duration) time.Duration {
+	if limit == None {
+		return 0
+	}
+	return limit
 }
 
 // with returns the settings changed by o.
@@ -245,18 +239,21 @@ func (s settings) with(o *MutexOptions) (settings, error) {
 		if err := checkOwnLabel(o.Label); err != nil {
 			return s, err
 		}
-		s.label = o.Label
+		s.Label = o.Label
 	}
 	if o.TTL != 0 {
 		s.setTTL(o.TTL)
 	}
-	s.margin = cmp.Or(o.Margin, s.margin)
-	s.maxHold = cmp.Or(o.MaxHold, s.maxHold)
-	s.atLeast = cmp.Or(o.HoldAtLeast, s.atLeast)
-	s.signalTTL = cmp.Or(o.SignalTTL, s.signalTTL)
-	s.noRenewal = s.noRenewal || o.NoRenewal
-	s.noFence = s.noFence || o.NoFence
+	s.Margin = cmp.Or(o.Margin, s.Margin)
+	s.MaxHold = orNone(cmp.Or(o.MaxHold, s.MaxHold))
+	s.AtLeast = orNone(cmp.Or(o.HoldAtLeast, s.AtLeast))
+	s.Signal = cmp.Or(o.SignalTTL, s.Signal)
+	s.NoRenewal = (s.NoRenewal || o.NoRenewal) && !o.Renew
+	s.NoFence = s.NoFence || o.NoFence
 	s.id, s.keepID = o.ID, o.KeepID
+	if o.NoRenewal && o.Renew {
+		return s, invalid("NoRenewal does not go with Renew: leave one of them out")
+	}
 	if s.id != "" {
 		if err := checkID(s.id); err != nil {
 			return s, err
@@ -271,36 +268,28 @@ func (s settings) with(o *MutexOptions) (settings, error) {
 
 // check refuses settings that cannot work, alone or together.
 func (s settings) check() error {
-	if err := checkTTL(s.ttl); err != nil {
+	if err := checkTTL(s.TTL); err != nil {
 		return err
 	}
-	if err := checkMargin(s.marginFor(s.ttl), s.ttl); err != nil {
+	if err := checkMargin(s.MarginFor(s.TTL), s.TTL); err != nil {
 		return err
 	}
-	if err := checkHolds(s.maxHold, s.atLeast); err != nil {
+	if err := checkHolds(s.MaxHold, s.AtLeast); err != nil {
 		return err
 	}
-	if err := checkSignalTTL(s.signalTTL); err != nil {
+	if err := checkSignalTTL(s.Signal); err != nil {
 		return err
 	}
 	switch {
-	case s.noExpiry && s.noRenewal:
+	case s.NoExpiry && s.NoRenewal:
 		return invalid("NoExpiry does not go with NoRenewal: nobody would notice that the lock was lost;" +
 			" leave one of them out")
-	case s.noFence && s.id != "":
+	case s.NoFence && s.id != "":
 		return invalid("ID does not go with NoFence: the fencing token tells two leases of one id apart;" +
 			" leave one of them out")
-	case s.noFence && s.keepID:
+	case s.NoFence && s.keepID:
 		return invalid("KeepID does not go with NoFence: the fencing token tells two leases of one id" +
 			" apart; leave one of them out")
 	}
 	return nil
-}
-
-// marginFor returns the margin of a lease with this TTL.
-func (s settings) marginFor(ttl time.Duration) time.Duration {
-	if s.margin != 0 {
-		return s.margin
-	}
-	return defaultMargin(ttl)
 }

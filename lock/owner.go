@@ -1,15 +1,15 @@
 package lock
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/owner"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // NoExpiry stands for the TTL of a lock that never expires: as an option, to take one, or as what is
 // left of one.
-const NoExpiry time.Duration = -1
+const NoExpiry time.Duration = store.NoExpiry
 
 // An Owner says who holds a lock.
 //
@@ -30,30 +30,16 @@ type Owner struct {
 
 // String returns who it is and since when, without the random part of the id.
 func (o Owner) String() string {
-	who := "an owner with an id of its own choice"
-	switch {
-	case o.ours():
-		who = fmt.Sprintf("%s since %s", o.Label, o.Since.Format(time.RFC3339))
-	case o.Label != "":
-		who = o.Label + ", under an id of its own"
-	}
-	if o.Kept {
-		who += " (not held: blocked, or kept for its minimum after the release)"
-	}
-	return who
+	return owner.ID{Label: o.Label, Since: o.Since, Kept: o.Kept}.String()
 }
 
-// parseOwner takes in what a lock's key holds.
-func parseOwner(name, value string, pttl int64) Owner {
-	id := owner.Parse(value)
-	o := Owner{
-		Name: name, ID: value, Label: id.Label, Host: id.Host, PID: id.PID,
-		Since: id.Since, TTL: NoExpiry, Kept: id.Kept,
+// ownerOf returns who holds a lock, as its key says.
+func ownerOf(name string, held *store.Held) Owner {
+	id := owner.Parse(held.Owner)
+	return Owner{
+		Name: name, ID: held.Owner, Label: id.Label, Host: id.Host, PID: id.PID,
+		Since: id.Since, TTL: held.TTL, Kept: id.Kept,
 	}
-	if pttl >= 0 {
-		o.TTL = fromMillis(pttl)
-	}
-	return o
 }
 
 // ours reports whether the id is one that holdfast makes.
@@ -63,13 +49,4 @@ func (o Owner) ours() bool { return !o.Since.IsZero() }
 func (o Owner) anonymous() Owner {
 	o.ID = ""
 	return o
-}
-
-// newID returns an owner id for one acquire.
-func newID(label string) (string, error) {
-	id, err := owner.New(label)
-	if err != nil {
-		return "", fmt.Errorf("lock: %w", err)
-	}
-	return id, nil
 }

@@ -70,7 +70,7 @@ func TestRedisPyWaits(t *testing.T) {
 	}
 	python.Tell(t, "unlock job")
 	python.Says(t, "not held")
-	if err := mine.Check(soon(t)); err != nil {
+	if err := mine.Verify(soon(t)); err != nil {
 		t.Errorf("Check: %v", err)
 	}
 	unlock(t, mine)

@@ -7,28 +7,10 @@ import (
 	"iter"
 	"slices"
 	"time"
-	"unicode/utf8"
 
-	"github.com/holdfast-go/holdfast/internal/owner"
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
-
-// Owner returns who holds the lock of this name, and for how long. The error Is [ErrNotHeld] if
-// nobody does. It blocks for one round trip, after a network error for a second one, at most for two
-// operation limits of 2 s and no longer than until ctx ends.
-func (c *Client) Owner(ctx context.Context, name string) (Owner, error) {
-	var held *taken
-	err := c.call(ctx, "ask for the owner of", name, func() (err error) {
-		held, err = c.store.owner(ctx, name)
-		return err
-	})
-	switch {
-	case err != nil:
-		return Owner{}, err
-	case held == nil:
-		return Owner{}, fmt.Errorf("lock %q: %w", name, ErrNotHeld)
-	}
-	return parseOwner(name, held.owner, held.pttl), nil
-}
 
 // Reset gives the lock of this name up whoever holds it, and wakes one waiter. It returns whether it
 // was held and by whom, without the ID. A holder that renews its lease is told at its next renewal,
@@ -43,36 +25,36 @@ func (c *Client) Reset(ctx context.Context, name string) (was Owner, held bool, 
 	for {
 		seen, err := c.resetOnce(ctx, name)
 		switch {
-		case errors.Is(err, errChanged) && time.Since(began) < operationLimit:
-		case errors.Is(err, errChanged):
+		case errors.Is(err, store.ErrChanged) && time.Since(began) < store.OperationLimit:
+		case errors.Is(err, store.ErrChanged):
 			return Owner{}, false, fmt.Errorf("%w: %w", err, ErrHeld)
 		case err != nil || seen == nil:
 			return Owner{}, false, err
 		default:
-			return parseOwner(name, seen.owner, seen.pttl).anonymous(), true, nil
+			return ownerOf(name, seen).anonymous(), true, nil
 		}
 	}
 }
 
 // resetOnce takes the lock from whoever holds it at the moment, and from nobody else, so that what is
 // executed late takes it from nobody. It returns who that was, nil for nobody.
-func (c *Client) resetOnce(ctx context.Context, name string) (seen *taken, err error) {
+func (c *Client) resetOnce(ctx context.Context, name string) (seen *store.Held, err error) {
 	err = c.call(ctx, "reset", name, func() (err error) {
-		seen, err = c.store.owner(ctx, name)
+		seen, err = c.store.Owner(ctx, name)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	doubt := false
-	var before *taken
+	var before *store.Held
 	err = c.call(ctx, "reset", name, func() (err error) {
-		before, err = c.store.reset(ctx, name, seen)
-		doubt = doubt || sent(err)
+		before, err = c.store.Reset(ctx, name, seen)
+		doubt = doubt || store.Sent(err)
 		return err
 	})
 	switch {
-	case doubt && (err == nil || errors.Is(err, errChanged)):
+	case doubt && (err == nil || errors.Is(err, store.ErrChanged)):
 		return seen, nil // by the first of the two, if not by its holder
 	case before != nil:
 		return before, nil
@@ -80,41 +62,6 @@ func (c *Client) resetOnce(ctx context.Context, name string) (seen *taken, err e
 		return nil, nil // it was free by then, if not before
 	}
 	return seen, err
-}
-
-// call does something with a lock that may be done again after a network error.
-func (c *Client) call(ctx context.Context, op, name string, do func() error) error {
-	if err := c.checkName(name); err != nil {
-		return err
-	}
-	if err := c.enter(ctx); err != nil {
-		return err
-	}
-	defer c.calls.leave()
-	if err := c.twice(ctx, do); err != nil {
-		return explain(op, name, err)
-	}
-	return nil
-}
-
-// step is one round trip of a call that takes many. The client is entered for that time only: Close
-// need not wait for the rest of the call, and what runs between two round trips may be user code.
-func (c *Client) step(ctx context.Context, do func() error) error {
-	if err := c.enter(ctx); err != nil {
-		return err
-	}
-	defer c.calls.leave()
-	return c.twice(ctx, do)
-}
-
-// twice does something, and once again after a network error.
-func (c *Client) twice(ctx context.Context, do func() error) error {
-	err := do()
-	if err != nil && broken(err) && ctx.Err() == nil && c.store.source.Met() {
-		c.stats.retried()
-		return repeated(err, do())
-	}
-	return err
 }
 
 // ResetAll gives up all locks under the client's prefix that the filter matches, and wakes their
@@ -139,7 +86,7 @@ func (c *Client) ResetAll(ctx context.Context, f Filter) ([]Owner, error) {
 			reset, err = c.resetThese(ctx, owners, reset)
 		}
 		if err != nil {
-			return reset, explain("reset all under", c.store.prefix, err)
+			return reset, engine.Explain("reset all under", c.store.Prefix, err)
 		}
 	}
 	return reset, nil
@@ -148,9 +95,9 @@ func (c *Client) ResetAll(ctx context.Context, f Filter) ([]Owner, error) {
 // checkFilter refuses filters that this client can do nothing with.
 func (c *Client) checkFilter(f Filter) error {
 	if c.missing() {
-		return errNoClient
+		return engine.ErrNoClient
 	}
-	if f.All && !c.store.apart() {
+	if f.All && !c.store.Apart() {
 		return invalid("the filter has All, and the KeyFormat does not tell locks from other keys:" +
 			" use another field, which matches only what holdfast wrote")
 	}
@@ -161,12 +108,12 @@ func (c *Client) checkFilter(f Filter) error {
 // can come twice. An error is the end.
 func (c *Client) matches(ctx context.Context, f Filter) iter.Seq2[[]Owner, error] {
 	return func(yield func([]Owner, error) bool) {
-		for keys, err := range c.pages(ctx, c.store.locks(f.Name)) {
+		for keys, err := range c.pages(ctx, c.store.Locks(f.Name)) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for batch := range slices.Chunk(keys, batchSize) {
+			for batch := range slices.Chunk(keys, store.BatchSize) {
 				owners, err := c.matching(ctx, f, batch)
 				if !yield(owners, err) || err != nil {
 					return
@@ -177,13 +124,13 @@ func (c *Client) matches(ctx context.Context, f Filter) iter.Seq2[[]Owner, error
 }
 
 // pages returns the keys of a scan. A key can come twice. An error is the end.
-func (c *Client) pages(ctx context.Context, like keysLike) iter.Seq2[[]string, error] {
+func (c *Client) pages(ctx context.Context, like store.Like) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		for cursor := "0"; ; {
 			var keys []string
 			var next string
-			err := c.step(ctx, func() (err error) {
-				keys, next, err = c.store.scan(ctx, cursor, like)
+			err := c.engine.Step(ctx, func() (err error) {
+				keys, next, err = c.store.Scan(ctx, cursor, like)
 				return err
 			})
 			if !yield(keys, err) || err != nil || next == "0" {
@@ -198,11 +145,11 @@ func (c *Client) pages(ctx context.Context, like keysLike) iter.Seq2[[]string, e
 func (c *Client) matching(ctx context.Context, f Filter, keys []string) ([]Owner, error) {
 	names := make([]string, len(keys))
 	for i, key := range keys {
-		names[i] = c.store.name(key)
+		names[i] = c.store.Name(key)
 	}
-	var held []*taken
-	err := c.step(ctx, func() (err error) {
-		held, err = c.store.owners(ctx, names)
+	var held []*store.Held
+	err := c.engine.Step(ctx, func() (err error) {
+		held, err = c.store.Owners(ctx, names)
 		return err
 	})
 	if err != nil {
@@ -211,12 +158,12 @@ func (c *Client) matching(ctx context.Context, f Filter, keys []string) ([]Owner
 	now := time.Now()
 	var matched []Owner
 	for i, t := range held {
-		if t == nil || t.foreign { // it became something else since the scan
+		if t == nil || t.Foreign { // it became something else since the scan
 			continue
 		}
-		o := parseOwner(names[i], t.owner, t.pttl)
+		o := ownerOf(names[i], t)
 		// Without a beginning of its own any string may be there; with another one, holdfast's other keys.
-		ours := (c.store.apart() || o.ours()) && !c.store.collides(names[i])
+		ours := (c.store.Apart() || o.ours()) && !c.store.Collides(names[i])
 		if ours && f.match(o, now) {
 			matched = append(matched, o)
 		}
@@ -230,17 +177,17 @@ func (c *Client) resetThese(ctx context.Context, owners, reset []Owner) ([]Owner
 	if len(owners) == 0 {
 		return reset, nil
 	}
-	if err := c.enter(ctx); err != nil {
+	if err := c.engine.Enter(ctx); err != nil {
 		return reset, err
 	}
-	defer c.calls.leave()
-	refs := make([]lockRef, len(owners))
+	defer c.engine.Leave()
+	releases := make([]store.Run, len(owners))
 	for i, o := range owners {
-		refs[i] = lockRef{name: o.Name, id: o.ID}
+		releases[i] = c.store.Lock(o.Name, o.ID).Release(0)
 	}
-	found, errs := c.store.releaseAll(ctx, limitFromNow(), refs)
+	found, errs := c.store.ReleaseAll(ctx, store.LimitFromNow(), releases)
 	for i, o := range owners {
-		if found[i] == wasHeld {
+		if found[i] == store.WasHeld {
 			reset = append(reset, o.anonymous())
 		}
 	}
@@ -256,99 +203,3 @@ func firstOf(errs []error) error {
 	}
 	return nil
 }
-
-// A Filter says which locks [Client.ResetAll] resets and [Client.List] lists: those to which every
-// field applies that is set. With none, List lists all locks, whatever they hold, and ResetAll
-// refuses to reset.
-//
-// With any field but All, only locks match that a process of holdfast holds: those whose value is a
-// label and a ULID. Those under an id of somebody's own, of python-redis-lock and others do not match, nor do those that were
-// released and are only kept until their minimum is over (Options.HoldAtLeast): their holder ended
-// well, and a clean-up after others must not cut the minimum short.
-type Filter struct {
-	// Label matches the label of the owner, whole: of who took the lock, also if it was detached, or adopted
-	// with KeepID since. With a label that only one process uses at a time
-	// this is the clean-up of what its earlier incarnation left.
-	Label string
-
-	// Host matches owners with a default label, hostname:pid, of this host. It does not ask whether
-	// they live: it resets the locks of running processes too.
-	Host string
-
-	// DeadHere matches owners with a default label, hostname:pid, whose host is this one and whose
-	// process is gone, or began only after the lock was taken. It needs OnePIDNamespace, and a system
-	// that tells about processes (Unix).
-	//
-	// That another process has the old one's id is noticed on Linux only, and only if it began at least 5 s
-	// after the lock was taken: clocks are stepped. If it is this very process, as in containers, where the id
-	// is always 1, it is noticed everywhere and at once.
-	DeadHere bool
-
-	// OnePIDNamespace states that all processes that take locks under this hostname see each other's
-	// process ids. Containers of one pod, or containers on the host's network, have one hostname and
-	// do not: there DeadHere would take the living for dead.
-	OnePIDNamespace bool
-
-	// Name matches the lock's name: * stands for any bytes, ? for one, all else for itself.
-	Name string
-
-	// OlderThan matches locks that were taken at least so long ago, by the owner's clock.
-	OlderThan time.Duration
-
-	// All matches whatever is there, other programs' locks and kept ones included, as long as the value
-	// has at most 1 KiB: a longer one is no lock's id, and [Client.Reset] is there for it. List leaves
-	// it out as well then, since it lists what ResetAll would reset. Of the other fields only Name goes
-	// with All.
-	All bool
-}
-
-// narrows reports whether a field is set that looks at the owner.
-func (f Filter) narrows() bool {
-	return f.Label != "" || f.Host != "" || f.DeadHere || f.OlderThan != 0
-}
-
-// empty reports whether no field is set that says which locks.
-func (f Filter) empty() bool { return !f.All && !f.narrows() && f.Name == "" }
-
-// check refuses filters that nothing can be done with.
-func (f Filter) check() error {
-	switch {
-	case f.All && f.narrows():
-		return invalid("the filter has All together with a field that narrows it: choose one")
-	case f.OlderThan < 0:
-		return invalid("the filter's OlderThan %v is negative: give an age", f.OlderThan)
-	case f.DeadHere && !f.OnePIDNamespace:
-		return invalid("the filter's DeadHere needs OnePIDNamespace: set it if all processes under this" +
-			" hostname see each other's process ids, else use Label")
-	case f.DeadHere && !owner.CanTellDead:
-		return invalid("the filter's DeadHere does not work on this system: use Label")
-	case !utf8.ValidString(f.Name) || len(f.Name) > maxName:
-		return invalid("the filter's Name is not valid UTF-8 of at most %d bytes", maxName)
-	}
-	return nil
-}
-
-// match reports whether the filter applies to an owner, except for the name.
-func (f Filter) match(o Owner, now time.Time) bool {
-	switch {
-	case f.All:
-		return len(o.ID) <= maxValue
-	case f.empty():
-		return true
-	case !o.ours() || o.Kept:
-		return false
-	case f.Label != "" && o.Label != f.Label:
-		return false
-	case f.Host != "" && o.Host != f.Host:
-		return false
-	case f.OlderThan > 0 && now.Sub(o.Since) < f.OlderThan:
-		return false
-	case f.DeadHere:
-		return o.Host == owner.Hostname() && owner.Gone(o.PID, o.Since)
-	}
-	return true
-}
-
-// maxValue is how long an owner id may be that is reset by its value. Redis is asked for one byte
-// more.
-const maxValue = 1024

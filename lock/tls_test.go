@@ -189,7 +189,7 @@ func everything(t *testing.T, s *redistest.Server, connect func() *lock.Client) 
 		t.Errorf("Unlock after Reset: %v, want ErrNotHeld", err)
 	}
 	for subject, f := range check(t, holder) {
-		if f.Level == lock.Problem || f.Level == lock.Unknown {
+		if f.Level == lock.LevelProblem || f.Level == lock.LevelUnknown {
 			t.Errorf("%s: %v", subject, f)
 		}
 	}

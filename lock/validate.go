@@ -6,18 +6,18 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/owner"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Limits of what users may ask for.
 const (
 	maxName = 512
 	minTTL  = 50 * time.Millisecond
-	maxTTL  = 366 * 24 * time.Hour
+	maxTTL  = engine.MaxTTL
 	// maxTTLText is how errors call maxTTL, which would print as hours.
-	maxTTLText = "366 days"
-	// minMargin is what a timer may be late on a busy machine.
-	minMargin = 10 * time.Millisecond
+	maxTTLText = engine.MaxTTLText
 )
 
 // checkName refuses names that are empty, too long or not printable text.
@@ -112,6 +112,9 @@ func checkHolds(most, least time.Duration) error {
 	return nil
 }
 
+// defaultSignalTTL is what python-redis-lock gives its signals.
+const defaultSignalTTL = time.Second
+
 // checkSignalTTL refuses signals that would expire before a waiter can come, or never.
 func checkSignalTTL(ttl time.Duration) error {
 	if ttl < minTTL || ttl > maxTTL {
@@ -130,17 +133,10 @@ func checkID(id string) error {
 	return nil
 }
 
-// defaultMargin is the share of a TTL that is given up for clocks and timers that are not exact, and for
-// the job to stop. Close waits for it, so it does not grow with long TTLs beyond what clocks need. NTP slews
-// a clock by at most 0.05 % (RFC 5905), so two clocks that it keeps drift apart by 0.1 % at most.
-func defaultMargin(ttl time.Duration) time.Duration {
-	return max(min(ttl/20, max(time.Minute, ttl/1000)), minMargin)
+// reserved refuses names under which the waiters of something else wait.
+func reserved(name string) error {
+	if of := store.Reserved(name); of != "" {
+		return invalid("the name %.40q is what waiters for the pool %.40q wait for: choose another", name, of)
+	}
+	return nil
 }
-
-// millis rounds up to the milliseconds that Redis counts in.
-func millis(d time.Duration) int64 {
-	return int64((d + time.Millisecond - 1) / time.Millisecond)
-}
-
-// fromMillis turns Redis's milliseconds, at most maxPTTL, into a duration.
-func fromMillis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -113,7 +113,7 @@ func TestFaultsOfTwoKeys(t *testing.T) {
 		first, _ := hold(t, plain, "job")
 		s.KeyFormat = "lock:%s"
 		s.Expire("job")
-		if err := first.Check(t.Context()); !errors.Is(err, lock.ErrLost) {
+		if err := first.Verify(t.Context()); !errors.Is(err, lock.ErrLost) {
 			t.Errorf("after Expire of its key: %v", err)
 		}
 		giveBack()
@@ -190,7 +190,7 @@ func TestFaultsOfAPool(t *testing.T) {
 		}
 		between(t, "the handover", time.Since(began), time.Minute, time.Minute+time.Second)
 		s.Expire("{ports}/p1")
-		if err := next.Check(t.Context()); !errors.Is(err, lock.ErrLost) {
+		if err := next.Verify(t.Context()); !errors.Is(err, lock.ErrLost) {
 			t.Errorf("expired: %v", err)
 		}
 		if again, err := mine.TryLock(t.Context()); err != nil {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gomodule/redigo/redis"
-
-	"github.com/holdfast-go/holdfast/internal/redisconn"
-	"github.com/holdfast-go/holdfast/internal/scripts"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -15,27 +12,31 @@ import (
 // are new and how many were there that are not among them. Members that are held when they leave stay
 // held until they are released.
 func (p *Pool) Assign(ctx context.Context, members ...string) (added, removed int, err error) {
-	reply, err := p.change(ctx, "assign to pool", &scripts.PoolAssign, members, "")
-	if err != nil {
-		return 0, 0, err
-	}
-	counts, err := redis.Ints(reply, nil)
-	if err != nil || len(counts) != 2 {
-		return 0, 0, redisconn.ErrReply
-	}
-	return counts[0], counts[1], nil
+	err = p.change(ctx, "assign to pool", members, func() (err error) {
+		added, removed, err = p.pools.Assign(ctx, p.name, members)
+		return err
+	})
+	return added, removed, err
 }
 
 // Extend adds members behind those that the pool has, and returns how many are new. Waiters see them
 // within a second.
 func (p *Pool) Extend(ctx context.Context, members ...string) (added int, err error) {
-	return p.count(p.change(ctx, "extend pool", &scripts.PoolChange, members, "extend"))
+	err = p.change(ctx, "extend pool", members, func() (err error) {
+		added, err = p.pools.Extend(ctx, p.name, members)
+		return err
+	})
+	return added, err
 }
 
 // Shrink takes members out, and returns how many were there. Those that are held stay held until they are
 // released, and then nobody gets them.
 func (p *Pool) Shrink(ctx context.Context, members ...string) (removed int, err error) {
-	return p.count(p.change(ctx, "shrink pool", &scripts.PoolChange, members, "shrink"))
+	err = p.change(ctx, "shrink pool", members, func() (err error) {
+		removed, err = p.pools.Shrink(ctx, p.name, members)
+		return err
+	})
+	return removed, err
 }
 
 // Clear takes all members out, and returns how many there were.
@@ -44,37 +45,17 @@ func (p *Pool) Clear(ctx context.Context) (removed int, err error) {
 	return removed, err
 }
 
-// change runs a script that changes the members. It may run twice: the second time changes nothing, but
-// counts only what it changed.
-func (p *Pool) change(ctx context.Context, op string, sc *scripts.Script, members []string, how string) (
-	any, error,
-) {
+// change changes the members. It may do so twice: the second time changes nothing, but counts only what it
+// changed.
+func (p *Pool) change(ctx context.Context, op string, members []string, do func() error) error {
 	if err := p.wrong(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.check(members); err != nil {
-		return nil, err
-	}
-	var args []any
-	if how != "" {
-		args = append(args, how)
-	}
-	for _, m := range members {
-		args = append(args, m)
+		return err
 	}
 	defer p.remember(nil)
-	return p.client.Again(ctx, op, p.name, sc, []string{p.key}, args...)
-}
-
-func (p *Pool) count(reply any, err error) (int, error) {
-	if err != nil {
-		return 0, err
-	}
-	n, ok := reply.(int64)
-	if !ok {
-		return 0, redisconn.ErrReply
-	}
-	return int(n), nil
+	return p.client.Engine.Call(ctx, op, p.name, do)
 }
 
 // Members returns the members in their order.
@@ -82,21 +63,16 @@ func (p *Pool) Members(ctx context.Context) ([]string, error) {
 	if err := p.wrong(); err != nil {
 		return nil, err
 	}
-	members, err := p.read(p.client.Again(ctx, "read pool", p.name, &scripts.PoolMembers, []string{p.key}))
-	return slices.Clone(members), err
-}
-
-// read remembers the members that a script has returned.
-func (p *Pool) read(reply any, err error) ([]string, error) {
+	var members []string
+	err := p.client.Engine.Call(ctx, "read pool", p.name, func() (err error) {
+		members, err = p.pools.Members(ctx, store.LimitFromNow(), p.name)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	members, err := redis.Strings(reply, nil)
-	if err != nil {
-		return nil, redisconn.ErrReply
-	}
 	p.remember(members)
-	return members, nil
+	return slices.Clone(members), nil
 }
 
 // Len returns how many members there are.
@@ -126,23 +102,39 @@ func (p *Pool) Status(ctx context.Context) ([]MemberInfo, error) {
 	if err != nil {
 		return nil, err
 	}
+	all := make([]MemberInfo, 0, len(members))
+	for some := range slices.Chunk(members, store.BatchSize) {
+		if all, err = p.status(ctx, some, all); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// status appends how these members stand.
+func (p *Pool) status(ctx context.Context, members []string, all []MemberInfo) ([]MemberInfo, error) {
 	names := make([]string, len(members))
 	for i, m := range members {
 		names[i] = p.name + m
 	}
-	owners, err := p.client.Owners(ctx, "ask for the owners in pool", p.name, names)
+	var held []*store.Held
+	err := p.client.Engine.Call(ctx, "ask for the owners in pool", p.name, func() (err error) {
+		held, err = p.client.Engine.Store().Owners(ctx, names)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	all := make([]MemberInfo, len(members))
 	for i, m := range members {
-		all[i].Member = m
-		switch o := owners[i].(type) {
-		case *lock.Owner:
-			all[i].Held, all[i].Owner = true, *o
-		case error:
-			all[i].NoLock = true
+		info := MemberInfo{Member: m}
+		switch h := held[i]; {
+		case h == nil:
+		case h.Foreign:
+			info.NoLock = true
+		default:
+			info.Held, info.Owner = true, p.client.Owner(names[i], h)
 		}
+		all = append(all, info)
 	}
 	return all, nil
 }

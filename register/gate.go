@@ -78,7 +78,7 @@ func (g *Gate) Pass(ctx context.Context, token int64) error {
 	if err != nil {
 		return err
 	}
-	result, err := g.register.run(ctx, g.register.client.Again, "pass the gate", args)
+	result, err := g.register.run(ctx, "pass the gate", true, args)
 	if err != nil {
 		return err
 	}

@@ -6,13 +6,10 @@ import (
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
-	"github.com/holdfast-go/holdfast/internal/redisconn"
-	"github.com/holdfast-go/holdfast/internal/scripts"
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
 )
-
-// kind is what the key of a register begins with, after the client's prefix.
-const kind = "lock-reg:"
 
 // ErrNotNumber: the register's key holds something that is no number, or of another type than a string.
 // Nothing was changed. Such errors also are [lock.ErrWrongType].
@@ -24,7 +21,7 @@ var ErrNotNumber = errors.New("register: what is stored is no number")
 // Bad names show at the first call, as [lock.ErrInvalid], before anything is sent. Names are what a lock
 // may have, and share nothing with a lock of the same name.
 type Register struct {
-	client bridge.Client
+	client *bridge.View[*lock.Lease, *lock.MutexOptions, lock.Owner]
 	name   string
 }
 
@@ -62,7 +59,7 @@ type Result struct {
 // ends; after a network error it asks once more. The error Is [ErrNotNumber] if something else is
 // stored, else it is Redis's own or the network's.
 func (r *Register) Get(ctx context.Context) (value Number, ok bool, err error) {
-	result, err := r.run(ctx, r.there().client.Again, "read the register", nil)
+	result, err := r.there().run(ctx, "read the register", true, nil)
 	return result.Stored, result.Stored != "", err
 }
 
@@ -86,7 +83,7 @@ func (r *Register) SetIf(
 	if err != nil {
 		return Result{}, err
 	}
-	return r.run(ctx, r.there().client.Eval, "set the register", args)
+	return r.there().run(ctx, "set the register", false, args)
 }
 
 // DeleteIf deletes the register if the number that is stored there stands to than as the comparison
@@ -103,61 +100,39 @@ func (r *Register) DeleteIf(
 	if err != nil {
 		return Result{}, err
 	}
-	return r.run(ctx, r.there().client.Eval, "delete the register", args)
+	return r.there().run(ctx, "delete the register", false, args)
 }
 
-// An evaluate is bridge.Client's Eval or Again.
-type evaluate func(ctx context.Context, op, name string, script *scripts.Script,
-	keys []string, args ...any) (any, error)
-
-// run lets the script do what its arguments say.
-func (r *Register) run(ctx context.Context, send evaluate, op string, args []any) (Result, error) {
+// run lets the script do what its arguments say. again allows it to be executed twice.
+func (r *Register) run(ctx context.Context, op string, again bool, args []any) (Result, error) {
 	if err := r.client.CheckName(r.name); err != nil {
 		return Result{}, err
 	}
-	key := r.client.Key(kind, r.name)
-	reply, err := send(ctx, op, r.name, &scripts.Register, []string{key}, args...)
-	if errors.Is(err, lock.ErrWrongType) {
-		return Result{}, &notNumber{name: r.name, key: key, cause: err}
-	}
-	if err != nil {
+	e := r.client.Engine
+	if err := e.Enter(ctx); err != nil {
 		return Result{}, err
 	}
-	state, text, err := parse(reply)
-	switch {
+	defer e.Leave()
+	var c store.Compared
+	compare := func() (err error) {
+		c, err = e.Store().Compare(ctx, r.name, again, args)
+		return err
+	}
+	err := error(nil)
+	if again {
+		err = e.Twice(ctx, compare)
+	} else {
+		err = compare()
+	}
+	switch key := e.Store().NumberKey(r.name); {
+	case err != nil && store.WrongType(err):
+		return Result{}, &notNumber{name: r.name, key: key, cause: engine.Explain(op, r.name, err)}
 	case err != nil:
-		return Result{}, fmt.Errorf("register %q: %w", r.name, err)
-	case state == foreign:
-		return Result{}, &notNumber{name: r.name, key: key, text: text}
+		return Result{}, engine.Explain(op, r.name, err)
+	case c.NoNumber:
+		return Result{}, &notNumber{name: r.name, key: key, text: c.Stored}
 	}
-	return Result{Done: state == done, Stored: Number(text)}, nil
-}
-
-// What the script says that it did.
-const (
-	done    = "done"
-	notDone = "not done"
-	foreign = "foreign" // what is stored is no number
-)
-
-// parse takes the script's reply apart: what it did, and what was stored, "" for nothing.
-func parse(reply any) (state, stored string, err error) {
-	parts, _ := reply.([]any)
-	if len(parts) != 2 {
-		return "", "", redisconn.ErrReply
-	}
-	word, _ := parts[0].([]byte)
-	text, ok := parts[1].([]byte)
-	switch state = string(word); {
-	case state == done, state == notDone:
-		ok = ok || parts[1] == nil
-	case state != foreign:
-		ok = false
-	}
-	if !ok {
-		return "", "", redisconn.ErrReply
-	}
-	return state, string(text), nil
+	return Result{Done: c.Done, Stored: Number(c.Stored)}, nil
 }
 
 // A notNumber says what is stored instead of a number.

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -25,6 +26,24 @@ func Parse(value string) ID {
 	id.Label, id.Since = split(value)
 	id.Host, id.PID = process(id.Label)
 	return id
+}
+
+// Ours reports whether the id is one that [New] makes.
+func (id ID) Ours() bool { return !id.Since.IsZero() }
+
+// String returns who it is and since when, without the random part of the id.
+func (id ID) String() string {
+	who := "an owner with an id of its own choice"
+	switch {
+	case id.Ours():
+		who = fmt.Sprintf("%s since %s", id.Label, id.Since.Format(time.RFC3339))
+	case id.Label != "":
+		who = id.Label + ", under an id of its own"
+	}
+	if id.Kept {
+		who += " (not held: blocked, or kept for its minimum after the release)"
+	}
+	return who
 }
 
 // split returns the label of an id, "" for none, and since when it is, zero if it does not say.

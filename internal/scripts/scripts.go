@@ -22,22 +22,22 @@ type Script struct {
 
 // The scripts. Nothing changes them after the program's start.
 var (
-	Acquire     = script("acquire", acquire, fitsAcquire)
-	AcquireAny  = script("acquire_any", acquireAny, fitsAcquireAny)
-	Extend      = script("extend", extend, fitsExtend)
-	Look        = script("look", look, fitsLook)
-	LookAny     = script("look_any", lookAny, fitsLookAny)
-	Owner       = script("owner", owner, fitsOwner)
-	PoolAssign  = script("pool_assign", poolAssign, fitsPoolAssign)
-	PoolChange  = script("pool_change", poolChange, fitsCount)
-	PoolMembers = script("pool_members", poolMembers, fitsPoolMembers)
-	Probe       = script("probe", probe, fitsProbe)
-	Register    = script("register", register, fitsRegister)
-	Release     = script("release", release, fitsRelease)
-	ReleaseAny  = script("release_any", releaseAny, fitsReleaseAny)
-	Repair      = script("repair", repair, fitsRepair)
-	Reset       = script("reset", reset, fitsReset)
-	Take        = script("take", take, fitsTake)
+	Acquire     = New("acquire", acquire, fitsAcquire)
+	AcquireAny  = New("acquire_any", acquireAny, fitsAcquireAny)
+	Extend      = New("extend", extend, fitsExtend)
+	Look        = New("look", look, fitsLook)
+	LookAny     = New("look_any", lookAny, fitsLookAny)
+	Owner       = New("owner", owner, fitsOwner)
+	PoolAssign  = New("pool_assign", poolAssign, fitsPoolAssign)
+	PoolChange  = New("pool_change", poolChange, fitsCount)
+	PoolMembers = New("pool_members", poolMembers, fitsPoolMembers)
+	Probe       = New("probe", probe, fitsProbe)
+	Register    = New("register", register, fitsRegister)
+	Release     = New("release", release, fitsRelease)
+	ReleaseAny  = New("release_any", releaseAny, fitsReleaseAny)
+	Repair      = New("repair", repair, fitsRepair)
+	Reset       = New("reset", reset, fitsReset)
+	Take        = New("take", take, fitsTake)
 )
 
 var (
@@ -83,7 +83,8 @@ func All() []Script {
 	}
 }
 
-func script(name, source string, fits func(args []any, reply any) bool) Script {
+// New returns a script of this name and text. fits says which replies can be one to a run of it.
+func New(name, source string, fits func(args []any, reply any) bool) Script {
 	sum := sha1.Sum([]byte(source))
 	return Script{Name: name, Source: source, SHA1: hex.EncodeToString(sum[:]), Fits: fits}
 }

@@ -119,7 +119,7 @@ func (b *belief) deed() {
 		err = b.lease.Renew(ctx)
 	default:
 		what = "Check"
-		err = b.lease.Check(ctx)
+		err = b.lease.Verify(ctx)
 	}
 	if took := b.w.run.took(began); took > 2*operationLimit+slack {
 		b.w.run.seen("%s took %v: %v", what, took, b.rec)

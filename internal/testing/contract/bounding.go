@@ -144,7 +144,7 @@ func contradictions(e *env) {
 	for what, o := range map[string]lock.MutexOptions{
 		"MaxHold < HoldAtLeast": {MaxHold: time.Second, HoldAtLeast: time.Minute},
 		"MaxHold of 1 ms":       {MaxHold: time.Millisecond},
-		"negative HoldAtLeast":  {HoldAtLeast: -1},
+		"negative HoldAtLeast":  {HoldAtLeast: -2},
 		"NoExpiry + NoRenewal":  {TTL: lock.NoExpiry, NoRenewal: true},
 		"ID + NoFence":          {ID: "given", NoFence: true},
 		"KeepID + NoFence":      {KeepID: true, NoFence: true},

@@ -110,7 +110,7 @@ func checkLease(e *env) {
 	lease := e.unrenewed(name)
 	e.do("PEXPIRE", "lock:"+name, 30_000)
 	until := lease.Deadline()
-	if err := lease.Check(e.soon()); err != nil {
+	if err := lease.Verify(e.soon()); err != nil {
 		e.Errorf("Check: %v", err)
 	}
 	e.within("the key's TTL", e.left(name), 30*time.Second)
@@ -128,7 +128,7 @@ var longer = []struct {
 	{"Extend", func(e *env, l *lock.Lease) error { return l.Extend(e.soon(), time.Minute) }},
 	{"ExtendBy", func(e *env, l *lock.Lease) error { return second(l.ExtendBy(e.soon(), time.Minute)) }},
 	{"Renew", func(e *env, l *lock.Lease) error { return l.Renew(e.soon()) }},
-	{"Check", func(e *env, l *lock.Lease) error { return l.Check(e.soon()) }},
+	{"Check", func(e *env, l *lock.Lease) error { return l.Verify(e.soon()) }},
 }
 
 func second[V any](_ V, err error) error { return err }

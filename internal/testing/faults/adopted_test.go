@@ -31,7 +31,7 @@ func TestFaultLateReleaseAndAdoption(t *testing.T) {
 		t.Errorf("Unlock of the first: %v", err)
 	}
 	<-time.After(locks.R + 500*time.Millisecond)
-	if err := second.Check(locks.Soon(t)); err != nil {
+	if err := second.Verify(locks.Soon(t)); err != nil {
 		t.Errorf("the adopted one: %v", err)
 	}
 	locks.Unlock(t, second)
@@ -70,7 +70,7 @@ func TestFaultAdoptedWhileOvertaken(t *testing.T) {
 			}
 		},
 		"detach": func(t *testing.T, _ *lock.Client, first *lock.Lease) {
-			if err := first.Check(locks.Soon(t)); !errors.Is(err, lock.ErrLost) {
+			if err := first.Verify(locks.Soon(t)); !errors.Is(err, lock.ErrLost) {
 				t.Errorf("Check of the first: %v", err)
 			}
 			if _, err := first.Detach(locks.Soon(t)); !errors.Is(err, lock.ErrNotHeld) {
@@ -93,7 +93,7 @@ func TestFaultAdoptedWhileOvertaken(t *testing.T) {
 			}
 			end(t, c, first)
 			locks.Pause(locks.R + 500*time.Millisecond)
-			if err := second.Check(locks.Soon(t)); err != nil {
+			if err := second.Verify(locks.Soon(t)); err != nil {
 				t.Errorf("the adopted one: %v", err)
 			}
 			locks.Unlock(t, second)

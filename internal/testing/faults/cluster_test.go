@@ -180,7 +180,7 @@ func clusterOperators(t *testing.T, c *lock.Client) {
 		t.Fatalf("Check: %v", err)
 	}
 	for _, f := range findings {
-		if f.Level == lock.Problem || f.Subject == "cluster" && f.Level != lock.OK {
+		if f.Level == lock.LevelProblem || f.Subject == "cluster" && f.Level != lock.LevelOK {
 			t.Errorf("Check: %v", f)
 		}
 	}

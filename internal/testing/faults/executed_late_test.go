@@ -104,14 +104,14 @@ func TestFaultResetExecutedLate(t *testing.T) {
 	if err != nil || !held || was.Label == "" {
 		t.Fatalf("Reset: %v, %v, %v", was, held, err)
 	}
-	if err := first.Check(locks.Soon(t)); !errors.Is(err, lock.ErrLost) {
+	if err := first.Verify(locks.Soon(t)); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Check of the first: %v", err)
 	}
 	second := locks.Acquire(t, other.Mutex("job"))
 	log := monitor(t, s)
 	late.Release()
 	log.shows(t, wire.Reset, "lock:job")
-	if err := second.Check(locks.Soon(t)); err != nil {
+	if err := second.Verify(locks.Soon(t)); err != nil {
 		t.Errorf("the second: %v", err)
 	}
 	locks.Unlock(t, second)
@@ -134,7 +134,7 @@ func TestFaultSeizeByGivenIDExecutedLate(t *testing.T) {
 	log := monitor(t, s)
 	late.Release()
 	log.shows(t, wire.Acquire, "lock:job")
-	if err := second.Check(locks.Soon(t)); err != nil {
+	if err := second.Verify(locks.Soon(t)); err != nil {
 		t.Errorf("the second: %v", err)
 	}
 	locks.Unlock(t, second)

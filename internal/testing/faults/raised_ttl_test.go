@@ -39,7 +39,7 @@ func TestFaultTTLRaised(t *testing.T) {
 	for what, ask := range map[string]func(*lock.Lease) error{
 		"Extend":   func(l *lock.Lease) error { return l.Extend(locks.Soon(t), 30*time.Second) },
 		"ExtendBy": func(l *lock.Lease) error { _, err := l.ExtendBy(locks.Soon(t), time.Millisecond); return err },
-		"Check":    func(l *lock.Lease) error { return l.Check(locks.Soon(t)) },
+		"Check":    func(l *lock.Lease) error { return l.Verify(locks.Soon(t)) },
 	} {
 		for _, renewal := range []bool{true, false} {
 			m := c.MutexWith(what, &lock.MutexOptions{TTL: 30 * time.Second, NoRenewal: !renewal})

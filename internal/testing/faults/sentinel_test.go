@@ -137,10 +137,10 @@ func TestFaultSentinelNotReplicated(t *testing.T) {
 		t.Errorf("fences: the older one %d, the newer one %d", older.Fence(), newer.Fence())
 	}
 	// The older one asks, and is told; it takes nothing from the newer one.
-	locks.Is(t, "Check", older.Check(locks.Soon(t)), lock.ErrLost)
+	locks.Is(t, "Check", older.Verify(locks.Soon(t)), lock.ErrLost)
 	locks.Is(t, "Lost", locks.Await(t, "Lost", events.Lost).Err, lock.ErrLost, renewal.ErrNotOwner)
 	locks.Is(t, "Unlock", older.Unlock(locks.Soon(t)), lock.ErrNotHeld, lock.ErrLost)
-	if err := newer.Check(locks.Soon(t)); err != nil {
+	if err := newer.Verify(locks.Soon(t)); err != nil {
 		t.Errorf("the newer one: %v", err)
 	}
 	locks.Unlock(t, newer)

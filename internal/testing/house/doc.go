@@ -1,10 +1,10 @@
-// Package house has tests of the architecture: which package imports which, who parses the replies of
-// Redis, and what a package has no word of.
+// Package house has tests of the architecture: which package imports which, what comes along with one, who
+// makes something of the replies of Redis, and what a package has no word of.
 //
 // The picture in CONTRIBUTING.md is the table of the first test. One line is one package and what it
 // imports, the tests aside:
 //
-//	register  -> internal/scripts lock
+//	once  -> lock
 //
 // A package is further up than what it imports. A name that ends in /... stands for all packages below
 // a directory. Arrows between these are not shown. A module of somebody else has a short name.

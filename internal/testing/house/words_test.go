@@ -12,6 +12,8 @@ import (
 // unspoken are words that a package does not have, in its identifiers and in its comments. What but
 // matches does not count.
 var unspoken = []struct{ pkg, word, but string }{
+	{"lock", `(?i)pool`, `redis\.Pool|pool (:=|\*)|PoolDialer\(pool\)`}, // which New gets
+	{"internal/engine", `(?i)pool`, ``},
 	{"renewal", `(?i)redis|redigo`, ``},
 	{"signal", `(?i)redis|redigo`, ``},
 	{"signal", `(?i)lock`, `\.(Un|R|RUn)?[lL]ock\(|Locked\b|(?i:block)|nothing of locks`},

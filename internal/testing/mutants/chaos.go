@@ -6,7 +6,7 @@ var chaotic = []mutant{
 	{
 		"chaos m1", "the deadline counts from the reply",
 		edits{
-			{"lock/attempt.go", "renewal.At(before)", "renewal.Now()"},
+			{"internal/engine/attempt.go", "renewal.At(before)", "renewal.Now()"},
 			{"renewal/run.go", "t.confirmLocked(req, sent, now)", "t.confirmLocked(req, now, now)"},
 		},
 		chaosRun(),
@@ -58,9 +58,9 @@ var chaotic = []mutant{
 	{
 		"chaos dropped", "dropped leases are renewed",
 		edits{{
-			"lock/lease.go",
-			"func leaked(h *hold) { h.dropped.Store(true) }",
-			"func leaked(h *hold) {}",
+			"internal/engine/lease.go",
+			"func (l *Lease) Drop() { l.dropped.Store(true) }",
+			"func (l *Lease) Drop() {}",
 		}},
 		chaosRun(),
 	},
@@ -80,12 +80,12 @@ var chaotic = []mutant{
 	},
 	{
 		"chaos for ever", "a lock without expiry is left held, 1 minute",
-		edits{{"lock/unlock.go", "		until = now.Add(forEver)\n", "		until = now\n"}},
+		edits{{"internal/engine/lease.go", "		return now.Add(forEver)\n", "		return now\n"}},
 		chaosRun("-duration=1m"),
 	},
 	{
 		"chaos kept", "HoldAtLeast frees the lock",
-		edits{{"lock/unlock.go", "held && time.Until(keep) > 0", "false && time.Until(keep) > 0"}},
+		edits{{"internal/engine/lease.go", "held && time.Until(keep) > 0", "false && time.Until(keep) > 0"}},
 		chaosRun(),
 	},
 }

@@ -4,7 +4,7 @@ package main
 var classics = []mutant{
 	{
 		"m1a", "the deadline counts from the acquire's reply",
-		edits{{"lock/attempt.go", "Sent:      renewal.At(before),", "Sent:      renewal.Now(),"}},
+		edits{{"internal/engine/attempt.go", "Sent:      renewal.At(before),", "Sent:      renewal.Now(),"}},
 		tests{in: "internal/testing/faults", run: "FaultAcquireReplyLost"},
 	},
 	{
@@ -18,7 +18,7 @@ var classics = []mutant{
 	},
 	{
 		"m2", "no margin",
-		edits{{"lock/options.go", "	return defaultMargin(ttl)", "	return 0"}},
+		edits{{"internal/engine/settings.go", "	return defaultMargin(ttl)", "	return 0"}},
 		tests{in: "internal/testing/faults", run: "FaultRenewalReplyLate"},
 	},
 	{
@@ -42,8 +42,12 @@ var classics = []mutant{
 	},
 	{
 		"m6", "unbounded BLPOP",
-		edits{{"lock/redis_wait.go", "strconv.FormatFloat(d.Seconds(), 'f', 3, 64)", "strconv.Itoa(0)"}},
-		tests{in: "lock", run: "ReadIsGivenUp"},
+		edits{{
+			"internal/store/blocking.go",
+			"strconv.FormatFloat(d.Seconds(), 'f', 3, 64)",
+			"strconv.Itoa(0)",
+		}},
+		tests{in: "internal/store", run: "ReadIsGivenUp"},
 	},
 	{
 		"m7", "a signal is dropped when its waiter gives up",
@@ -67,15 +71,15 @@ var classics = []mutant{
 	{
 		"m10", "the fencing token is drawn outside the script",
 		edits{{
-			"lock/attempt.go",
-			"fence: fence, twice: doubt}, before)",
-			"fence: before.UnixMicro() + 0*fence, twice: doubt}, before)",
+			"internal/store/acquire.go",
+			"got.Lock.Fence = fence",
+			"got.Lock.Fence = before.UnixMicro() + 0*fence",
 		}},
 		tests{in: "internal/testing/faults", run: "FaultAcquireReplyLost"},
 	},
 	{
 		"m11", "a blind retry of the acquire",
-		edits{{"lock/attempt.go", "cmp.Or(a.id, a.given())", "cmp.Or(a.given())"}},
+		edits{{"internal/engine/attempt.go", "cmp.Or(a.id, a.chosen)", "cmp.Or(a.chosen)"}},
 		tests{in: "internal/testing/faults", run: "FaultAcquireReplyLost"},
 	},
 	{

@@ -51,25 +51,29 @@ var others = []mutant{
 	},
 	{
 		"same id", "an older lease of the same id goes on",
-		edits{{"lock/redis_hold.go", "	if e.fence != 0 {", "	if false {"}},
+		edits{{
+			"internal/store/lock.go",
+			"e.arguments(l.ID, l.Fence)}\n	if l.Fence != 0 {",
+			"e.arguments(l.ID, l.Fence)}\n	if false {",
+		}},
 		tests{in: "lock", run: "GivenIDTwice"},
 	},
 	{
 		"kept", "HoldAtLeast frees the lock",
-		edits{{"lock/unlock.go", "held && time.Until(keep) > 0", "false && time.Until(keep) > 0"}},
+		edits{{"internal/engine/lease.go", "held && time.Until(keep) > 0", "false && time.Until(keep) > 0"}},
 		tests{in: "lock", run: "HoldAtLeast"},
 	},
 	{
 		"for ever", "a lock without expiry is not given back",
-		edits{{"lock/lease.go", "		h.client.janitor.expire(h.ref(false))\n", ""}},
+		edits{{"internal/engine/lease.go", "		l.janitor.Expire(l.holding)\n", ""}},
 		tests{in: "lock", run: "NoExpiry"},
 	},
 	{
 		"orphan", "a cancelled acquire is not cleaned up",
 		edits{{
-			"lock/attempt.go",
-			"	a.mutex.client.janitor.release(a.inDoubt(), time.Now(), a.until, a.gaveUp)\n",
-			"",
+			"internal/engine/attempt.go",
+			"func (a *attempt) settle() { a.cleanUp(time.Now()) }",
+			"func (a *attempt) settle() { a.id = \"\" }",
 		}},
 		tests{in: "internal/testing/faults", run: "FaultAcquireRepliesLost"},
 	},
@@ -173,7 +177,7 @@ var others = []mutant{
 	},
 	{
 		"one by one", "one signal is read per round trip",
-		edits{{"lock/redis_wait.go", "	if len(names) > 1 {", "	if false {"}},
+		edits{{"internal/store/blocking.go", "	if len(names) > 1 {", "	if false {"}},
 		tests{in: "internal/testing/faults", run: "FaultReleasedTogether"},
 	},
 	{
@@ -220,14 +224,18 @@ var others = []mutant{
 	},
 	{
 		"kept id", "the clean-up of a repeated acquire goes by the id alone",
-		edits{{"lock/unlock.go", "if a.err == nil && a.found != handedOn {", "if true {"}},
+		edits{{
+			"internal/engine/release.go",
+			"if a.err == nil && a.found != store.HandedOn {",
+			"if true {",
+		}},
 		tests{in: "internal/testing/faults", run: "AdoptedWhileOvertaken"},
 	},
 	{
 		"foreign", "ResetAll and List touch keys that are no locks",
 		edits{{
 			"lock/reset.go",
-			"ours := (c.store.apart() || o.ours()) && !c.store.collides(names[i])",
+			"ours := (c.store.Apart() || o.ours()) && !c.store.Collides(names[i])",
 			"ours := true",
 		}},
 		tests{in: "lock", run: "KeyFormatAndOtherKeys"},
@@ -235,30 +243,30 @@ var others = []mutant{
 	{
 		"format", "KeyFormat is ignored",
 		edits{{
-			"lock/redis.go",
-			"{ return k.prefix + k.before + name + k.after }",
-			"{ return k.prefix + defaultBefore + name }",
+			"internal/store/keys.go",
+			"{ return k.Prefix + k.before + name + k.after }",
+			"{ return k.Prefix + KindLock + name }",
 		}},
 		tests{in: "lock", run: "KeyFormat"},
 	},
 	{
 		"minimum", "no signal comes when HoldAtLeast is over",
-		edits{{"lock/janitor_ends.go", "	if ref.keep.IsZero() {\n", "	if true {\n"}},
+		edits{{"internal/janitor/janitor.go", "	if !t.Keep.IsZero() {\n", "	if false {\n"}},
 		tests{in: "lock", run: "HoldAtLeastSignals"},
 	},
 	{
 		"wrong server", "Lock waits on a replica, or on another node, from the first call on",
-		edits{{"lock/redis.go", "	return wrong && !s.answered.Load()", "	return wrong && false"}},
+		edits{{"internal/store/store.go", "	return wrong && !s.answered.Load()", "	return wrong && false"}},
 		tests{in: "internal/testing/faults", run: "FaultWrongServer$"},
 	},
 	{
 		"failover", "Lock gives up at a failover",
-		edits{{"lock/redis.go", "	return wrong && !s.answered.Load()", "	return wrong"}},
+		edits{{"internal/store/store.go", "	return wrong && !s.answered.Load()", "	return wrong"}},
 		tests{in: "internal/testing/faults", run: "FaultWrongServerLater"},
 	},
 	{
 		"flood", "trouble is told each time",
-		edits{{"lock/pace.go", "	if now.Before(k.next) {", "	if false {"}},
+		edits{{"internal/engine/pace.go", "	if now.Before(k.next) {", "	if false {"}},
 		tests{in: "lock", run: "TroubleIsTold"},
 	},
 	{
@@ -273,20 +281,20 @@ var others = []mutant{
 	{
 		"block", "no signal comes at the end of a Block",
 		edits{{
-			"lock/force.go",
-			"			c.janitor.forgetBlocks(name)\n			c.janitor.blockEnds(ref)\n",
-			"			c.janitor.forgetBlocks(name)\n",
+			"internal/engine/block.go",
+			"	b.engine.janitor.ForgetBlocks(b.name)\n	b.signalAtEnd()\n",
+			"	b.engine.janitor.ForgetBlocks(b.name)\n",
 		}},
 		tests{in: "lock", run: "BlockSignals"},
 	},
 	{
 		"server's clock", "the end of a Block is signalled by the client's clock alone",
-		edits{{"lock/janitor_ends.go", "		if left[i] > 0 {", "		if false {"}},
+		edits{{"internal/janitor/janitor.go", "		if left[i] > 0 {", "		if false {"}},
 		tests{in: "lock", run: "BlockSignals"},
 	},
 	{
 		"another's block", "Block changes what another client blocks",
-		edits{{"lock/force.go", "!c.janitor.blocks(name, held.owner) ||", ""}},
+		edits{{"internal/engine/block.go", "!e.janitor.Blocks(name, held.Owner) ||", ""}},
 		tests{in: "lock", run: "BlockOfAnother"},
 	},
 	{
@@ -296,41 +304,41 @@ var others = []mutant{
 	},
 	{
 		"short memory", "the fencing token is kept for a week, however long the lease is",
-		edits{{"lock/redis_hold.go", "max(leastFenceTTL, 2*a.ttl, 2*a.atLeast)", "leastFenceTTL"}},
+		edits{{"internal/store/acquire.go", "max(leastFence, 2*ttl, 2*atLeast)", "leastFence"}},
 		tests{in: "lock", run: "Contract/process"},
 	},
 	{
 		"again", "what an acquire may take late is left, once another one was sent",
 		edits{{
-			"lock/attempt.go",
-			"	a.mutex.client.janitor.release(a.inDoubt(), due, a.until, a.gaveUp)\n",
-			"	_ = due\n",
+			"internal/engine/attempt.go",
+			"{ a.cleanUp(time.Now().Add(store.OperationLimit)) }",
+			"{ a.id = \"\" }",
 		}},
 		tests{in: "pool", run: "RepeatTakesAnother"},
 	},
 	{
 		"overtaken", "what a repeated acquire may take late is left",
-		edits{{"lock/unlock.go", "	return h.twice && now.Sub(h.since) < lateLimit", "	return false"}},
+		edits{{"internal/engine/lease.go", "	return l.repeated && now.Sub(l.since) < janitor.LateLimit", "	return false"}},
 		tests{in: "internal/testing/faults", run: "LateAfterUnlock"},
 	},
 	{
 		"cut", "an Extend does not wait for a cut of the key's TTL",
-		edits{{"lock/cut.go", "	for c.phase == cutUnderWay {", "	for false {"}},
-		tests{in: "lock", run: "Cutter"},
+		edits{{"internal/engine/cut.go", "	for c.phase == cutUnderWay {", "	for false {"}},
+		tests{in: "internal/engine", run: "Cutter"},
 	},
 	{
 		"doubt", "a cut of the key's TTL without a reply is forgotten",
-		edits{{"lock/cut.go", "	if sent(err) {\n		c.doubt", "	if false {\n		c.doubt"}},
-		tests{in: "lock", run: "Cutter"},
+		edits{{"internal/engine/cut.go", "	if store.Sent(err) {", "	if store.Sent(err) && false {"}},
+		tests{in: "internal/engine", run: "Cutter"},
 	},
 	{
 		"too deep", "a cut leaves less than an ExtendBy under way asks for",
-		edits{{"lock/cut.go", "	ttl = c.longestLocked()", "	ttl = c.longest"}},
-		tests{in: "lock", run: "Cutter"},
+		edits{{"internal/engine/cut.go", "	ttl = c.longestLocked()", "	ttl = c.longest"}},
+		tests{in: "internal/engine", run: "Cutter"},
 	},
 	{
 		"centuries", "a PTTL of centuries is believed",
-		edits{{"lock/redis.go", "	return min(ms, maxPTTL), ok", "	return ms, ok"}},
+		edits{{"internal/store/time.go", "min(ms, int64(maxTTL/time.Millisecond))", "ms"}},
 		tests{in: "internal/testing/faults", run: "HeldForCenturies"},
 	},
 	{
@@ -341,15 +349,15 @@ var others = []mutant{
 	{
 		"late visits", "nobody comes back for what is executed later than an operation limit",
 		edits{{
-			"lock/late.go",
-			"operationLimit, 6 * time.Second, 14 * time.Second, 30 * time.Second, time.Minute, lateLimit,",
-			"operationLimit,",
+			"internal/janitor/task.go",
+			"store.OperationLimit, 6 * time.Second, 14 * time.Second, 30 * time.Second, time.Minute, LateLimit,",
+			"store.OperationLimit,",
 		}},
-		tests{in: "lock", run: "LateVisits"},
+		tests{in: "internal/engine", run: "LateVisits"},
 	},
 	{
 		"block again", "what a repeated Block may take late is left, after a Reset",
-		edits{{"lock/force.go", "			if repeated && a.must == \"\" {\n", "			if repeated && false {\n"}},
+		edits{{"internal/engine/block.go", "	if b.repeated && b.from == \"\" {\n", "	if b.repeated && false {\n"}},
 		tests{in: "internal/testing/faults", run: "BlockExecutedLateAfter"},
 	},
 	{
@@ -369,16 +377,16 @@ var others = []mutant{
 	{
 		"visits again", "a lock without expiry gets its whole time at every late visit",
 		edits{{
-			"lock/janitor.go",
-			"			left[i] = max(noExpiryTTL-time.Since(t.answered), time.Millisecond)\n",
-			"",
+			"internal/janitor/task.go",
+			"	return max(LetExpire-time.Since(t.answered), time.Millisecond)\n",
+			"	return LetExpire\n",
 		}},
-		tests{in: "lock", run: "LateVisitsOfALock"},
+		tests{in: "internal/engine", run: "LateVisitsOfALock"},
 	},
 	{
 		"handing", "a lease is handed out that Close has ended",
 		edits{{
-			"lock/handing.go",
+			"internal/engine/handing.go",
 			"func (d *handing) handOut() bool { return d.decided.CompareAndSwap(0, handedOut) }",
 			"func (d *handing) handOut() bool { return true }",
 		}},
@@ -386,12 +394,12 @@ var others = []mutant{
 	},
 	{
 		"not sent", "a repeat that was not sent hides the first attempt",
-		edits{{"lock/errors.go", "	if err != nil && sent(first) && !sent(err) {", "	if false {"}},
+		edits{{"internal/store/errors.go", "	if err != nil && Sent(first) && !Sent(err) {", "	if false {"}},
 		tests{in: "internal/testing/faults", run: "RepeatNotSent"},
 	},
 	{
 		"untold", "a lease does not keep its contexts",
-		edits{{"lock/lease.go", "	h.contexts[e] = struct{}{}\n", ""}},
+		edits{{"internal/engine/contexts.go", "	c.live[e] = struct{}{}\n", ""}},
 		tests{in: "lock", run: "ContextEnds"},
 	},
 	{

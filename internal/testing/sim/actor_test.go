@@ -250,7 +250,7 @@ func (a *actor) steps(t *turn, b *belief) {
 		case renew:
 			err = b.lease.Renew(ctx)
 		case check:
-			err = b.lease.Check(ctx)
+			err = b.lease.Verify(ctx)
 		}
 		cancel()
 		w.note("%s: %v %s by %v: %v", a.name, s.what, b.name, s.d, err)

@@ -1,0 +1,42 @@
+package doctor
+
+import (
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// What to do when Redis does not tell.
+const (
+	allowInfo   = "allow +info, or ask the operator"
+	allowConfig = "allow +config|get, or ask the operator"
+)
+
+// facts are what a server says of itself.
+type facts struct {
+	*store.Facts
+	of *examination
+}
+
+// either returns what INFO says under a key or, without it, CONFIG GET; "" if neither does.
+func (f facts) either(info, config string) string {
+	if value := f.Info[info]; value != "" {
+		return value
+	}
+	return f.Config[config]
+}
+
+// untold is the finding of something that INFO does not tell.
+func (f facts) untold(subject string) Finding {
+	return f.of.withheld(subject, "INFO", f.InfoErr, allowInfo)
+}
+
+// unset is the finding of something that CONFIG GET does not tell.
+func (f facts) unset(subject string) Finding {
+	return f.of.withheld(subject, "CONFIG GET", f.ConfigErr, allowConfig)
+}
+
+// configSet is a remedy: what CONFIG SET sets is forgotten at a restart unless it is in the file.
+func configSet(parameter, value string) string {
+	return fmt.Sprintf("CONFIG SET %s %s, and in redis.conf (CONFIG REWRITE)", parameter, value)
+}

@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/janitor"
+	"github.com/holdfast-go/holdfast/internal/owner"
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/renewal"
+)
+
+// A Want is what is to be acquired, and how.
+type Want struct {
+	Target   Target
+	Settings Settings
+	Op       string // what errors call it: "acquire", "adopt"
+}
+
+// An attempt is what one call of Lock or TryLock asks of Redis.
+//
+// It keeps the id of an acquire whose outcome is not known. That one is repeated under the same id, which
+// Redis then finds or does not find. Every other acquire has a fresh one. An id that the user chose may be
+// somebody else's as well, so an acquire under it is never repeated when its outcome is not known.
+type attempt struct {
+	engine *Engine
+	want   Want
+	name   string
+	chosen string    // the id that the user wants; "" for a fresh one
+	since  time.Time // when the call began
+
+	id     string    // of the acquire in doubt; "" if there is none
+	tried  Try       // that acquire
+	until  time.Time // when it has expired, if it was executed
+	gaveUp time.Time // when it was given up
+	stray  bool      // an acquire under a chosen id is in doubt, and stays so
+}
+
+func (e *Engine) attempt(w Want, since time.Time) attempt {
+	a := attempt{engine: e, want: w, name: w.Target.Name(), since: since}
+	if c, ok := w.Target.(Chooser); ok {
+		a.chosen = c.Chosen()
+	}
+	return a
+}
+
+// ask asks for the target. It returns a lease, or who holds it, or the error. It blocks until ctx ends, at most
+// for the operation limit.
+func (a *attempt) ask(ctx context.Context) (*Lease, *store.Held, error) {
+	return a.want.Target.Ask(ctx, a)
+}
+
+// Send sends one acquire.
+func (a *attempt) Send(ctx context.Context, limit time.Time, t Try) (*Lease, *store.Held, error) {
+	repeat := a.id != ""
+	id, err := a.nextID()
+	if err != nil {
+		return nil, nil, err
+	}
+	got, err := t.Send(ctx, limit, a.order(id, repeat))
+	switch {
+	case err != nil:
+		if store.Sent(err) {
+			a.doubt(id, t)
+		}
+		return nil, nil, err
+	case got.Held != nil && a.chosen != "" && got.Held.Owner == id:
+		return nil, nil, ErrAlreadyHeld
+	case got.Held != nil:
+		if repeat {
+			a.Abandon()
+		}
+		return nil, got.Held, nil
+	}
+	if repeat && got.Rest != nil {
+		a.release(got.Rest, time.Now().Add(store.OperationLimit))
+	}
+	lease, err := a.granted(ctx, id, repeat, got)
+	return lease, nil, err
+}
+
+func (a *attempt) order(id string, repeat bool) Order {
+	return Order{Settings: &a.want.Settings, ID: id, Chosen: a.chosen != "", Repeat: repeat}
+}
+
+// nextID returns the id of the next acquire: the one in doubt, the chosen one, or a fresh one.
+func (a *attempt) nextID() (string, error) {
+	if id := cmp.Or(a.id, a.chosen); id != "" {
+		owner.Uses(id)
+		return id, nil
+	}
+	return NewID(a.want.Settings.Label)
+}
+
+// granted makes the lease of what Redis granted.
+func (a *attempt) granted(ctx context.Context, id string, repeated bool, got Got) (*Lease, error) {
+	e := a.engine
+	a.id = ""
+	l := &Lease{
+		core: &e.core, name: got.Name, id: id, fence: got.Fence, holding: got.Holding, repeated: repeated,
+		settings: a.want.Settings, since: time.Now(),
+	}
+	if err := e.hold(l, got.Sent); err != nil {
+		l.giveBack()
+		return nil, err
+	}
+	if l.settings.NoExpiry {
+		l.makePermanent(ctx)
+		l.late.Store(int64(time.Since(l.since)))
+	}
+	if !l.handing.handOut() { // and Close gives it back
+		return nil, ErrClosed
+	}
+	tell(e.events.Acquired, Acquired{
+		Name: l.name, Label: l.settings.Label, Fence: l.fence,
+		Waited: time.Since(a.since), Until: l.Deadline(),
+	})
+	return l, nil
+}
+
+// hold begins the lease of what Redis granted to an acquire that was sent after before.
+func (e *Engine) hold(l *Lease, before time.Time) (err error) {
+	s := &l.settings
+	l.cuts.longest = s.TTL
+	e.stats.acquired()
+	l.term, err = e.leases.Add(l, renewal.Config{
+		TTL:       s.TTL,
+		Margin:    s.MarginFor(s.TTL),
+		Sent:      renewal.At(before),
+		NoRenewal: s.NoRenewal,
+		NoExpiry:  s.NoExpiry,
+		MaxHold:   s.MaxHold,
+	})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, renewal.ErrClosed):
+		err = ErrClosed
+	default:
+		err = errLate
+	}
+	e.stats.notAcquired()
+	return err
+}
+
+// doubt takes note of an acquire whose outcome is not known.
+func (a *attempt) doubt(id string, t Try) {
+	if a.chosen != "" {
+		a.stray = true
+		return
+	}
+	a.id, a.tried, a.gaveUp = id, t, time.Now()
+	a.until = a.gaveUp.Add(a.want.Settings.TTL + store.OperationLimit)
+}
+
+// InDoubt returns the try in doubt.
+func (a *attempt) InDoubt() Try {
+	if a.id == "" {
+		return nil
+	}
+	return a.tried
+}
+
+// Abandon deals with an acquire in doubt that was not found when it was repeated. It is lost, or will be
+// executed yet.
+func (a *attempt) Abandon() { a.cleanUp(time.Now().Add(store.OperationLimit)) }
+
+// settle has an acquire cleaned up that is still in doubt when its call ends: at once, behind it on
+// the same connection if that lives, and again later.
+func (a *attempt) settle() { a.cleanUp(time.Now()) }
+
+func (a *attempt) cleanUp(due time.Time) {
+	if a.id == "" {
+		return
+	}
+	a.release(a.tried.MayHold(a.order(a.id, true)), due)
+	a.id = ""
+}
+
+// release has released from due on what the acquire in doubt may have taken.
+func (a *attempt) release(h store.Holding, due time.Time) {
+	a.engine.janitor.AddLate(janitor.Task{What: h, Due: due, Until: a.until}, a.gaveUp)
+}
+
+// hopeless reports whether asking again after err is of no use.
+func (a *attempt) hopeless(ctx context.Context, err error) bool {
+	s := a.engine.store
+	return ctx.Err() != nil || a.stray || !repeatable(err) ||
+		errors.Is(err, errLate) && a.chosen != "" || // its clean-up is under way, and would be found
+		store.Broken(err) && !s.Met() ||
+		s.Misled(err)
+}
+
+// twice asks, and once again after a network error.
+func (a *attempt) twice(ctx context.Context) (*Lease, error) {
+	lease, held, err := a.ask(ctx)
+	if store.Broken(err) && !a.hopeless(ctx, err) {
+		a.engine.stats.retried()
+		lease, held, err = a.ask(ctx)
+	}
+	switch {
+	case lease != nil:
+		return lease, nil
+	case held != nil:
+		return nil, a.engine.words.Held(a.name, held)
+	}
+	return nil, a.fail(err)
+}
+
+// fail returns the error of an attempt that is given up.
+func (a *attempt) fail(err error) error {
+	doubt := a.id != "" || a.stray
+	a.settle()
+	if errors.Is(err, store.ErrNobody) {
+		err = ErrNotHeld
+	}
+	err = Explain(a.want.Op, a.name, err)
+	if doubt && !errors.Is(err, ErrUnknown) {
+		err = errors.Join(err, ErrUnknown)
+	}
+	return err
+}
+
+// NewID returns a fresh owner id with this label.
+func NewID(label string) (string, error) {
+	id, err := owner.New(label)
+	if err != nil {
+		return "", fmt.Errorf("lock: %w", err)
+	}
+	return id, nil
+}

@@ -1,0 +1,94 @@
+package engine
+
+import "sync"
+
+// Stats say what an engine does at one moment, and what it has done. lock.Stats documents the fields.
+type Stats struct {
+	Waiting     int
+	Held        int
+	Acquired    int64
+	Renewals    int64
+	Retries     int64
+	Lost        int64
+	Handovers   int64
+	Connections int
+}
+
+// counters are the stats in the making.
+type counters struct {
+	mu  sync.Mutex // guards the field below
+	now Stats
+}
+
+func (c *counters) snapshot() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// wait counts a call of Lock that is about to wait. It returns false if most wait already; 0 is no
+// limit.
+func (c *counters) wait(most int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if most > 0 && c.now.Waiting >= most {
+		return false
+	}
+	c.now.Waiting++
+	return true
+}
+
+// waited counts the end of a wait.
+func (c *counters) waited(acquired bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now.Waiting--
+	if acquired {
+		c.now.Handovers++
+	}
+}
+
+// acquired counts a lease that begins. It is called before the lease can end.
+func (c *counters) acquired() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now.Held++
+	c.now.Acquired++
+}
+
+// notAcquired takes acquired back: there is no lease after all.
+func (c *counters) notAcquired() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now.Held--
+	c.now.Acquired--
+}
+
+// ended counts the end of a lease.
+func (c *counters) ended(lost bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now.Held--
+	if lost {
+		c.now.Lost++
+	}
+}
+
+// lost counts a lease that turned out lost after it had ended otherwise.
+func (c *counters) lost() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now.Lost++
+}
+
+func (c *counters) renewed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now.Renewals++
+}
+
+func (c *counters) retried() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now.Retries++
+}

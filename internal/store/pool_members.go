@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/holdfast-go/holdfast/internal/scripts"
+)
+
+// Assign makes these the members of a pool, in this order, and returns how many of them are new and how many
+// were there that are not among them.
+func (p *Pools) Assign(ctx context.Context, name string, members []string) (added, removed int, err error) {
+	r := Run{&scripts.PoolAssign, []string{p.key(name)}, texts(members)}
+	reply, _, err := p.store.Eval(ctx, LimitFromNow(), r)
+	if err != nil {
+		return 0, 0, err
+	}
+	counts, err := redis.Ints(reply, nil)
+	if err != nil || len(counts) != 2 {
+		return 0, 0, ErrReply
+	}
+	return counts[0], counts[1], nil
+}
+
+// Extend adds members to a pool, behind the others, and returns how many are new.
+func (p *Pools) Extend(ctx context.Context, name string, members []string) (added int, err error) {
+	return p.change(ctx, name, "extend", members)
+}
+
+// Shrink takes members out of a pool, and returns how many were there.
+func (p *Pools) Shrink(ctx context.Context, name string, members []string) (removed int, err error) {
+	return p.change(ctx, name, "shrink", members)
+}
+
+func (p *Pools) change(ctx context.Context, name, how string, members []string) (int, error) {
+	r := Run{&scripts.PoolChange, []string{p.key(name)}, append([]any{how}, texts(members)...)}
+	reply, _, err := p.store.Eval(ctx, LimitFromNow(), r)
+	if err != nil {
+		return 0, err
+	}
+	n, err := redis.Int(reply, nil)
+	if err != nil {
+		return 0, ErrReply
+	}
+	return n, nil
+}
+
+// Members returns the members of a pool in their order.
+func (p *Pools) Members(ctx context.Context, limit time.Time, name string) ([]string, error) {
+	reply, _, err := p.store.Eval(ctx, limit, Run{&scripts.PoolMembers, []string{p.key(name)}, nil})
+	if err != nil {
+		return nil, err
+	}
+	members, err := redis.Strings(reply, nil)
+	if err != nil {
+		return nil, ErrReply
+	}
+	return members, nil
+}
+
+func texts(all []string) []any {
+	args := make([]any, len(all))
+	for i, text := range all {
+		args[i] = text
+	}
+	return args
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfast-go/holdfast/internal/redisconn"
+	"github.com/holdfast-go/holdfast/internal/scripts"
+	"github.com/holdfast-go/holdfast/signal"
+)
+
+// registerTTL is how many milliseconds the hash of waiters outlives its last look.
+const registerTTL = "5000"
+
+// Wait returns the store as signal.Hub sees it.
+func (s *Store) Wait() signal.Store { return waiting{s} }
+
+// waiting is the store as signal.Hub sees it.
+type waiting struct{ *Store }
+
+// Dialer returns what dials the wait connection of this number.
+func (s waiting) Dialer(number int) signal.Dialer {
+	return &dialer{store: s.Store, port: s.source.NewPort(), inbox: s.inboxKey(s.client, number)}
+}
+
+// Wake pushes to the connection's inbox. It does not wait for the reply.
+func (s waiting) Wake(number int) {
+	call := s.wake(number, false)
+	call.Answered = func() {
+		if noScript(call.Replies[0]) {
+			s.calls.Go(s.wake(number, true))
+		}
+	}
+	s.calls.Go(call)
+}
+
+func (s waiting) wake(number int, text bool) *redisconn.Call {
+	return redisconn.NewCall(LimitFromNow(), wake(s.inboxKey(s.client, number)).command(text))
+}
+
+// GiveBack puts a signal back.
+func (s waiting) GiveBack(n signal.Name) error {
+	if k := s.kinds.get(n.Kind); k != nil {
+		return k.GiveBack(context.Background(), n.Name)
+	}
+	return s.repair(context.Background(), s.Lock(n.Name, ""))
+}
+
+// Group returns the same for all names: one Redis serves them.
+func (s waiting) Group(signal.Name) string { return "" }
+
+// Judge says what an error means for waiting.
+func (s waiting) Judge(err error) signal.Verdict {
+	switch {
+	case errors.Is(err, errNoBlock):
+		return signal.NoBlock
+	case Refused(err) && Permanent(err):
+		return signal.Permanent
+	}
+	return signal.Passes
+}
+
+// Look asks how long the names are still held, and writes the register of who waits there.
+func (s waiting) Look(ctx context.Context, number int, l signal.Look) ([]signal.Left, error) {
+	left := make([]signal.Left, len(l.Names))
+	var locks []string // keys
+	var at []int       // of these, in left
+	others := make(map[string][]int)
+	for i, n := range l.Names {
+		if s.kinds.get(n.Kind) != nil {
+			others[n.Kind] = append(others[n.Kind], i)
+			continue
+		}
+		locks, at = append(locks, s.LockKey(n.Name)), append(at, i)
+	}
+	seen, err := s.lookAt(ctx, append(locks, s.registerKey(s.label, s.client, number)), l)
+	if err != nil {
+		return nil, err
+	}
+	for n, i := range at {
+		left[i] = seen[n]
+	}
+	for kind, at := range others {
+		if err := s.lookAtKind(ctx, kind, l.Names, at, left); err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
+// lookAt looks at locks. The last key is that of the register.
+func (s waiting) lookAt(ctx context.Context, keys []string, l signal.Look) ([]signal.Left, error) {
+	reply, _, err := s.Eval(ctx, LimitFromNow(), Run{&scripts.Look, keys, registerArgs(l)})
+	if err != nil {
+		return nil, err
+	}
+	values, ok := reply.([]any)
+	if !ok || len(values) != len(keys)-1 {
+		return nil, ErrReply
+	}
+	left := make([]signal.Left, len(values))
+	for i, value := range values {
+		if left[i], err = parseLeft(value); err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
+// lookAtKind looks at those of the names, by their places, that are of a kind.
+func (s waiting) lookAtKind(ctx context.Context, kind string, names []signal.Name, at []int, left []signal.Left) error {
+	some := make([]string, len(at))
+	for n, i := range at {
+		some[n] = names[i].Name
+	}
+	seen, err := s.kinds.get(kind).Look(ctx, some)
+	if err != nil {
+		return err
+	}
+	if len(seen) != len(at) {
+		return ErrReply
+	}
+	for n, i := range at {
+		left[i] = seen[n]
+	}
+	return nil
+}
+
+func registerArgs(l signal.Look) []any {
+	if l.Waiters == nil {
+		return []any{"0"}
+	}
+	args := []any{registerTTL}
+	for i, n := range l.Names {
+		args = append(args, n.Name, l.Waiters[i])
+	}
+	return args
+}
