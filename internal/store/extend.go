@@ -74,10 +74,10 @@ func parseExtended(reply any) (Extended, error) {
 	if err != nil {
 		return Extended{}, err
 	}
-	e := Extended{Standing: Standing(word), Owner: found.Owner, TTL: found.TTL}
-	switch {
-	case (e.Ours() || e.Standing == Nobodys) && e.Owner == "", e.Standing == Other:
-		return e, nil
+	for _, standing := range [...]Standing{Ours, Bare, Other, Nobodys} {
+		if string(word) == string(standing) && (standing == Other || found.Owner == "") {
+			return Extended{Standing: standing, Owner: found.Owner, TTL: found.TTL}, nil
+		}
 	}
 	return Extended{}, ErrReply
 }

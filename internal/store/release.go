@@ -17,9 +17,10 @@ const (
 // parseReleased tells "not held" from a reply that says nothing of the kind.
 func parseReleased(reply any) (Released, error) {
 	word, _ := reply.([]byte)
-	switch found := Released(word); found {
-	case NotHeld, WasHeld, HandedOn:
-		return found, nil
+	for _, found := range [...]Released{WasHeld, NotHeld, HandedOn} {
+		if string(word) == string(found) {
+			return found, nil
+		}
 	}
 	return NotHeld, ErrReply
 }
