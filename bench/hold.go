@@ -53,7 +53,7 @@ func besideWaiters(e *env) error {
 	}
 	defer holder.Close()
 	var failed atomic.Int64
-	hooks := lock.Hooks{RenewalFailed: func(lock.RenewalFailedInfo) { failed.Add(1) }}
+	hooks := lock.Hooks{RenewalFailed: func(lock.Event) { failed.Add(1) }}
 	busy, err := e.client("tcp", &lock.Options{Label: "busy", TTL: time.Second, Hooks: hooks})
 	if err != nil {
 		return err
@@ -110,9 +110,9 @@ func holdMany(e *env) error {
 	const n, forTime = 10_000, 30 * time.Second
 	var renewals, failed, lost atomic.Int64
 	c, err := e.client("tcp", &lock.Options{Label: "many", TTL: 3 * time.Second, Hooks: lock.Hooks{
-		Renewed:       func(lock.RenewedInfo) { renewals.Add(1) },
-		RenewalFailed: func(lock.RenewalFailedInfo) { failed.Add(1) },
-		Lost:          func(lock.LostInfo) { lost.Add(1) },
+		Renewed:       func(lock.Event) { renewals.Add(1) },
+		RenewalFailed: func(lock.Event) { failed.Add(1) },
+		Lost:          func(lock.Event) { lost.Add(1) },
 	}})
 	if err != nil {
 		return err

@@ -152,9 +152,9 @@ func aclExtends(a *aclCase) error {
 func aclRenews(a *aclCase) error {
 	renewed := make(chan error, 1000)
 	c := a.client(&lock.Options{TTL: 2 * time.Second, Hooks: lock.Hooks{
-		Renewed:       func(lock.RenewedInfo) { renewed <- nil },
-		RenewalFailed: func(i lock.RenewalFailedInfo) { renewed <- i.Err },
-		Lost:          func(i lock.LostInfo) { renewed <- i.Err },
+		Renewed:       func(lock.Event) { renewed <- nil },
+		RenewalFailed: func(e lock.Event) { renewed <- e.Err },
+		Lost:          func(e lock.Event) { renewed <- e.Err },
 	}})
 	defer c.Close()
 	lease, err := c.Mutex(a.name).TryLock(soon(a))

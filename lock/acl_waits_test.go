@@ -14,15 +14,15 @@ type aclWait struct {
 	client   *lock.Client
 	cancel   context.CancelFunc
 	done     <-chan result
-	degraded chan lock.DegradedInfo
+	degraded chan lock.Event
 }
 
 // waits has the user wait until Redis blocks it or refuses to.
 func (a *aclCase) waits() *aclWait {
 	a.Helper()
-	w := &aclWait{degraded: make(chan lock.DegradedInfo, 1)}
+	w := &aclWait{degraded: make(chan lock.Event, 1)}
 	w.client = a.client(&lock.Options{Hooks: lock.Hooks{
-		Degraded: func(i lock.DegradedInfo) { w.degraded <- i },
+		Degraded: func(e lock.Event) { w.degraded <- e },
 	}})
 	var ctx context.Context
 	ctx, w.cancel = context.WithCancel(soon(a))

@@ -63,8 +63,8 @@ func Open(url string, o *Options) (*Client, error) {
 		return nil, invalid("%w", err)
 	}
 	c, err := open(dialer, o)
-	if err == nil && redisconn.PasswordInClear(url) {
-		tell(o.hooks().Warning, passwordInClear)
+	if warn := o.hooks().Warning; warn != nil && err == nil && redisconn.PasswordInClear(url) {
+		warn(Event{Err: passwordInClear})
 	}
 	return c, err
 }

@@ -31,8 +31,8 @@ func closeBeforeHandedOut(t *testing.T, keep bool) {
 	p := locks.Proxy(t, s)
 	var told []string
 	c := locks.Met(t, p.URL(), &lock.Options{KeepOnClose: keep, Hooks: lock.Hooks{
-		Lost:     func(l lock.LostInfo) { told = append(told, "lost "+l.Name) },
-		Released: func(r lock.ReleasedInfo) { told = append(told, "released "+r.Name) },
+		Lost:     func(e lock.Event) { told = append(told, "lost "+e.Name) },
+		Released: func(e lock.Event) { told = append(told, "released "+e.Name) },
 	}})
 	reply := p.Catch(faultproxy.HoldReply, scripts.Extend.SHA1)
 	m := c.MutexWith("job", &lock.MutexOptions{TTL: lock.NoExpiry, Margin: 10 * time.Second})

@@ -50,7 +50,7 @@ func ExampleJoinHooks() {
 		Label: "importer",
 		Hooks: lock.JoinHooks(
 			lock.LogHooks(newLogger()),
-			lock.Hooks{Released: func(lock.ReleasedInfo) { imports++ }}, // by Do, on this goroutine
+			lock.Hooks{Released: func(lock.Event) { imports++ }}, // by Do, on this goroutine
 		),
 	})
 	defer c.Close()
@@ -81,8 +81,8 @@ func ExampleHooks_retrying() {
 		}
 	}
 	c, err := lock.Open(url, &lock.Options{Hooks: lock.Hooks{
-		Retrying: func(i lock.RetryingInfo) {
-			fmt.Println(i.Name, "is retried:", strings.Contains(i.Err.Error(), "NOREPLICAS"))
+		Retrying: func(e lock.Event) {
+			fmt.Println(e.Name, "is retried:", strings.Contains(e.Err.Error(), "NOREPLICAS"))
 			replicas(0) // what an operator does then
 		},
 	}})

@@ -17,7 +17,7 @@ func ExampleOptions_maxWaiters() {
 	ctx := context.Background()
 	waits := make(chan struct{}, 1)
 	c, err := lock.Open(url, &lock.Options{MaxWaiters: 1, Hooks: lock.Hooks{
-		Waiting: func(lock.WaitingInfo) { waits <- struct{}{} },
+		Waiting: func(lock.Event) { waits <- struct{}{} },
 	}})
 	if err != nil {
 		log.Fatal(err)
@@ -204,15 +204,16 @@ func ExampleFilter_deadHere() {
 
 // What an operator should hear of: here a password that anybody on the way can read.
 func ExampleHooks_warning() {
-	alert := func(what, text string) { fmt.Println(what) } // and page somebody
+	alert := func(what, text string) { fmt.Println(what+":", text) } // and page somebody
 	c, err := lock.Open("redis://:secret@redis.example:6379/0", &lock.Options{Hooks: lock.Hooks{
-		Warning:  func(i lock.WarningInfo) { alert(i.Kind.String(), i.Text) },
-		Degraded: func(i lock.DegradedInfo) { alert("waiting is degraded", i.Err.Error()) },
-		Leaked:   func(i lock.LeakedInfo) { alert("an Unlock is missing", i.Name) },
+		Warning:  func(e lock.Event) { alert("warning", e.Err.Error()) },
+		Degraded: func(e lock.Event) { alert("waiting is degraded", e.Err.Error()) },
+		Leaked:   func(e lock.Event) { alert("an Unlock is missing", e.Name) },
 	}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	// Output: password in clear
+	// Output:
+	// warning: the password is sent without TLS to a host that is not this one, and so can be read on the way: use rediss:// or a unix socket
 }

@@ -256,10 +256,10 @@ func ExampleHooks() {
 	url, stop := startRedis()
 	defer stop()
 	c, _ := lock.Open(url, &lock.Options{Label: "importer", Hooks: lock.Hooks{
-		Acquired: func(i lock.AcquiredInfo) { fmt.Println("acquired", i.Name) },
-		Released: func(i lock.ReleasedInfo) { fmt.Println("released", i.Name, i.Err) },
-		Waiting:  func(i lock.WaitingInfo) { fmt.Println("waiting for", i.Owner.Label) },
-		Lost:     func(i lock.LostInfo) { fmt.Println(i.Err) },
+		Acquired: func(e lock.Event) { fmt.Println("acquired", e.Name) },
+		Released: func(e lock.Event) { fmt.Println("released", e.Name, e.Err) },
+		Waiting:  func(e lock.Event) { fmt.Println("waiting for", e.Owner.Label) },
+		Lost:     func(e lock.Event) { fmt.Println(e.Err) },
 	}})
 	defer c.Close()
 	_ = c.Do(context.Background(), "import", func(context.Context) error { return nil })
@@ -305,7 +305,7 @@ func ExampleOptions() {
 	// true
 }
 
-func alert(i lock.LostInfo) { log.Print(i.Err) }
+func alert(e lock.Event) { log.Print(e.Err) }
 
 // Options of one job, where they differ from the client's.
 func ExampleMutexOptions() {

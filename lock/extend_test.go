@@ -121,10 +121,10 @@ func TestNoRenewalEndsInTime(t *testing.T) {
 
 func TestRenewal(t *testing.T) {
 	t.Parallel()
-	renewed := make(chan lock.RenewedInfo, 100)
+	renewed := make(chan lock.Event, 100)
 	c := open(t, redistest.Shared(t), &lock.Options{
 		TTL:   1500 * time.Millisecond,
-		Hooks: lock.Hooks{Renewed: func(i lock.RenewedInfo) { renewed <- i }},
+		Hooks: lock.Hooks{Renewed: func(e lock.Event) { renewed <- e }},
 	})
 	name := redistest.Name(t)
 	lease := acquire(t, c.Mutex(name))
@@ -145,10 +145,10 @@ func TestRenewal(t *testing.T) {
 func TestRenewalLearnsOfALoss(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)
-	told := make(chan lock.LostInfo, 1)
+	told := make(chan lock.Event, 1)
 	c := open(t, s, &lock.Options{
 		TTL:   900 * time.Millisecond,
-		Hooks: lock.Hooks{Lost: func(i lock.LostInfo) { told <- i }},
+		Hooks: lock.Hooks{Lost: func(e lock.Event) { told <- e }},
 	})
 	other := open(t, s, nil)
 	name := redistest.Name(t)

@@ -67,8 +67,8 @@ func TestGivenIDAppearsWhileWaiting(t *testing.T) {
 func TestGivenIDTwice(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	lost := make(chan lock.LostInfo, 2) // one for each lease: the hook must not block
-	a := open(t, s, &lock.Options{Hooks: lock.Hooks{Lost: func(i lock.LostInfo) { lost <- i }}})
+	lost := make(chan lock.Event, 2) // one for each lease: the hook must not block
+	a := open(t, s, &lock.Options{Hooks: lock.Hooks{Lost: func(e lock.Event) { lost <- e }}})
 	first := acquire(t, a.MutexWith("job", &lock.MutexOptions{ID: "mine", TTL: time.Minute}))
 	renewed := acquire(t, a.MutexWith("other", &lock.MutexOptions{ID: "mine", TTL: 2 * time.Second}))
 	s.Do(t, "DEL", "lock:job", "lock:other")
@@ -128,9 +128,9 @@ func TestGivenIDUnknown(t *testing.T) {
 func TestGivenIDIsRecognised(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	told := make(chan lock.WaitingInfo, 10)
+	told := make(chan lock.Event, 10)
 	c := open(t, s, nil)
-	other := open(t, s, &lock.Options{Hooks: lock.Hooks{Waiting: func(i lock.WaitingInfo) { told <- i }}})
+	other := open(t, s, &lock.Options{Hooks: lock.Hooks{Waiting: func(e lock.Event) { told <- e }}})
 	lease := acquire(t, c.MutexWith("job", &lock.MutexOptions{ID: "worker-7#9f2c61"}))
 	if got := value(t, s, "lock:job"); got != "worker-7#9f2c61" || lease.ID() != got {
 		t.Errorf("held under %q", got)

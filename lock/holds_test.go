@@ -17,10 +17,10 @@ import (
 func TestMaxHold(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	lost := make(chan lock.LostInfo, 1)
+	lost := make(chan lock.Event, 1)
 	c := open(t, s, &lock.Options{
 		TTL: 2 * time.Second, MaxHold: 2500 * time.Millisecond,
-		Hooks: lock.Hooks{Lost: func(i lock.LostInfo) { lost <- i }},
+		Hooks: lock.Hooks{Lost: func(e lock.Event) { lost <- e }},
 	})
 	began := time.Now()
 	lease := acquire(t, c.Mutex("job"))

@@ -202,10 +202,11 @@ func (c *hookCall) run(t *testing.T, field int) {
 	s.admin = server.Dial(t)
 	told, done := make(chan struct{}), make(chan error, 1)
 	var once atomic.Bool // what useAll does calls hooks as well
-	c.options.Hooks = only(field, func() {
+	c.options.Hooks = only(field, func(e lock.Event) {
 		if !once.CompareAndSwap(false, true) {
 			return
 		}
+		checkEvent(t, c.hook, e)
 		var lease *lock.Lease
 		if !c.noLease {
 			lease = <-s.leases

@@ -1,27 +1,27 @@
 package lock
 
-// JoinHooks returns hooks that call several ones: each calls those that are set, in the order given,
-// on the same goroutine. A hook that none has set stays nil, which costs nothing. If one panics, those
-// behind it are not called.
+// JoinHooks returns hooks that call several ones. Each calls those that are set, in the order
+// given, on the same goroutine. A hook that none has set stays nil, which costs nothing. If one
+// panics, those behind it are not called.
 func JoinHooks(hooks ...Hooks) Hooks {
 	return Hooks{
-		Acquired:      join(hooks, func(h *Hooks) func(AcquiredInfo) { return h.Acquired }),
-		Waiting:       join(hooks, func(h *Hooks) func(WaitingInfo) { return h.Waiting }),
-		Renewed:       join(hooks, func(h *Hooks) func(RenewedInfo) { return h.Renewed }),
-		RenewalFailed: join(hooks, func(h *Hooks) func(RenewalFailedInfo) { return h.RenewalFailed }),
-		Lost:          join(hooks, func(h *Hooks) func(LostInfo) { return h.Lost }),
-		Released:      join(hooks, func(h *Hooks) func(ReleasedInfo) { return h.Released }),
-		Retrying:      join(hooks, func(h *Hooks) func(RetryingInfo) { return h.Retrying }),
-		Reconnecting:  join(hooks, func(h *Hooks) func(ReconnectingInfo) { return h.Reconnecting }),
-		Degraded:      join(hooks, func(h *Hooks) func(DegradedInfo) { return h.Degraded }),
-		Leaked:        join(hooks, func(h *Hooks) func(LeakedInfo) { return h.Leaked }),
-		Warning:       join(hooks, func(h *Hooks) func(WarningInfo) { return h.Warning }),
+		Acquired:      join(hooks, func(h *Hooks) func(Event) { return h.Acquired }),
+		Waiting:       join(hooks, func(h *Hooks) func(Event) { return h.Waiting }),
+		Renewed:       join(hooks, func(h *Hooks) func(Event) { return h.Renewed }),
+		RenewalFailed: join(hooks, func(h *Hooks) func(Event) { return h.RenewalFailed }),
+		Lost:          join(hooks, func(h *Hooks) func(Event) { return h.Lost }),
+		Released:      join(hooks, func(h *Hooks) func(Event) { return h.Released }),
+		Retrying:      join(hooks, func(h *Hooks) func(Event) { return h.Retrying }),
+		Reconnecting:  join(hooks, func(h *Hooks) func(Event) { return h.Reconnecting }),
+		Degraded:      join(hooks, func(h *Hooks) func(Event) { return h.Degraded }),
+		Leaked:        join(hooks, func(h *Hooks) func(Event) { return h.Leaked }),
+		Warning:       join(hooks, func(h *Hooks) func(Event) { return h.Warning }),
 	}
 }
 
 // join returns one field's hook.
-func join[I any](hooks []Hooks, field func(*Hooks) func(I)) func(I) {
-	var set []func(I)
+func join(hooks []Hooks, field func(*Hooks) func(Event)) func(Event) {
+	var set []func(Event)
 	for i := range hooks {
 		if hook := field(&hooks[i]); hook != nil {
 			set = append(set, hook)
@@ -33,9 +33,9 @@ func join[I any](hooks []Hooks, field func(*Hooks) func(I)) func(I) {
 	case 1:
 		return set[0]
 	}
-	return func(info I) {
+	return func(e Event) {
 		for _, hook := range set {
-			hook(info)
+			hook(e)
 		}
 	}
 }

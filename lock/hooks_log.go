@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// LogHooks returns hooks that write to a logger; nil is slog.Default() at the time of each record.
-// Join them with hooks of your own by [JoinHooks].
+// LogHooks returns hooks that write to a logger. A nil logger stands for what slog.Default() is at
+// the time of each record. [JoinHooks] joins them with hooks of your own.
 //
 //	debug  lock renewed
 //	info   lock acquired, waiting for lock, lock released, lock was not held any more
@@ -16,13 +16,22 @@ import (
 //	       lock waiting degraded, lock warning
 //	error  lock lost, lock leaked
 //
-// The attributes are lock (its name), label (ours), owner, host and pid (of who holds it), kept (it
-// has released the lock, see [Owner]), since and until (times), ttl, waited and for (durations),
-// times (a number), fence, kind, detail and error; one without a value is left out, such as the ttl of a lock without expiry.
-// None carries the random part of an owner's id, or a password. A level that is not enabled costs a
-// question to the handler.
+// The attributes are:
+//   - lock: its name
+//   - label: ours
+//   - owner, host, pid, since, ttl: of who holds the lock, see [Owner]
+//   - kept: the holder has released it, see [Owner]
+//   - waited: since the call began
+//   - for: since the first error in a row
+//   - until: when the lease ends if it is not renewed
+//   - times: how often it happened
+//   - fence: the fencing token
+//   - detail: the text of a warning
+//   - error
 //
-// A handler that blocks is a hook that blocks: see [Hooks].
+// An attribute without a value is left out, such as the ttl of a lock without expiry. None carries
+// the random part of an owner's id, or a password. A level that is not enabled costs a question to
+// the handler. A handler that blocks is a hook that blocks: see [Hooks].
 func LogHooks(l *slog.Logger) Hooks {
 	done := logAt(l, slog.LevelInfo, "lock released", releasedAttrs)
 	gone := logAt(l, slog.LevelInfo, "lock was not held any more", releasedAttrs)
@@ -33,14 +42,14 @@ func LogHooks(l *slog.Logger) Hooks {
 		Renewed:       logAt(l, slog.LevelDebug, "lock renewed", renewedAttrs),
 		RenewalFailed: logAt(l, slog.LevelWarn, "lock renewal failed", renewalFailedAttrs),
 		Lost:          logAt(l, slog.LevelError, "lock lost", lostAttrs),
-		Released: func(i ReleasedInfo) {
+		Released: func(e Event) {
 			switch {
-			case i.Err == nil:
-				done(i)
-			case errors.Is(i.Err, ErrNotHeld): // Lost has been told why
-				gone(i)
+			case e.Err == nil:
+				done(e)
+			case errors.Is(e.Err, ErrNotHeld): // Lost has been told why
+				gone(e)
 			default:
-				undone(i)
+				undone(e)
 			}
 		},
 		Retrying:     logAt(l, slog.LevelWarn, "lock retried", retryingAttrs),
@@ -53,31 +62,32 @@ func LogHooks(l *slog.Logger) Hooks {
 
 // logAt returns a hook that writes a record. The attributes are made only for a level that is
 // enabled: at debug a program with many locks has many.
-func logAt[I any](l *slog.Logger, at slog.Level, message string, attrs func(I) []slog.Attr) func(I) {
-	return func(info I) {
+func logAt(l *slog.Logger, at slog.Level, message string, attrs func(Event) []slog.Attr) func(Event) {
+	return func(e Event) {
 		to := l
 		if to == nil {
 			to = slog.Default()
 		}
 		if ctx := context.Background(); to.Enabled(ctx, at) {
-			to.LogAttrs(ctx, at, message, attrs(info)...)
+			to.LogAttrs(ctx, at, message, attrs(e)...)
 		}
 	}
 }
 
-func acquiredAttrs(i AcquiredInfo) []slog.Attr {
+func acquiredAttrs(e Event) []slog.Attr {
 	attrs := []slog.Attr{
-		slog.String("lock", i.Name), slog.String("label", i.Label), slog.Duration("waited", i.Waited),
+		slog.String("lock", e.Name), slog.String("label", e.Owner.Label),
+		slog.Duration("waited", e.Waited),
 	}
-	if i.Fence != 0 {
-		attrs = append(attrs, slog.Int64("fence", i.Fence))
+	if e.Fence != 0 {
+		attrs = append(attrs, slog.Int64("fence", e.Fence))
 	}
-	return appendTime(attrs, "until", i.Until)
+	return appendTime(attrs, "until", e.Until)
 }
 
-func waitingAttrs(i WaitingInfo) []slog.Attr {
-	attrs := []slog.Attr{slog.String("lock", i.Name), slog.Duration("waited", i.Waited)}
-	o := i.Owner
+func waitingAttrs(e Event) []slog.Attr {
+	attrs := []slog.Attr{slog.String("lock", e.Name), slog.Duration("waited", e.Waited)}
+	o := e.Owner
 	if o.Label != "" {
 		attrs = append(attrs, slog.String("owner", o.Label))
 	}
@@ -93,46 +103,46 @@ func waitingAttrs(i WaitingInfo) []slog.Attr {
 	return appendTime(attrs, "since", o.Since)
 }
 
-func renewedAttrs(i RenewedInfo) []slog.Attr {
-	return appendTime([]slog.Attr{slog.String("lock", i.Name)}, "until", i.Until)
+func renewedAttrs(e Event) []slog.Attr {
+	return appendTime([]slog.Attr{slog.String("lock", e.Name)}, "until", e.Until)
 }
 
-func renewalFailedAttrs(i RenewalFailedInfo) []slog.Attr {
-	attrs := []slog.Attr{slog.String("lock", i.Name), slog.Any("error", i.Err)}
-	return appendTime(attrs, "until", i.Until)
+func renewalFailedAttrs(e Event) []slog.Attr {
+	attrs := []slog.Attr{slog.String("lock", e.Name), slog.Any("error", e.Err)}
+	return appendTime(attrs, "until", e.Until)
 }
 
-func lostAttrs(i LostInfo) []slog.Attr {
-	return []slog.Attr{slog.String("lock", i.Name), slog.Any("error", i.Err)}
+func lostAttrs(e Event) []slog.Attr {
+	return []slog.Attr{slog.String("lock", e.Name), slog.Any("error", e.Err)}
 }
 
-func releasedAttrs(i ReleasedInfo) []slog.Attr {
-	attrs := []slog.Attr{slog.String("lock", i.Name)}
-	if i.Err != nil {
-		attrs = append(attrs, slog.Any("error", i.Err))
+func releasedAttrs(e Event) []slog.Attr {
+	attrs := []slog.Attr{slog.String("lock", e.Name)}
+	if e.Err != nil {
+		attrs = append(attrs, slog.Any("error", e.Err))
 	}
 	return attrs
 }
 
-func retryingAttrs(i RetryingInfo) []slog.Attr {
+func retryingAttrs(e Event) []slog.Attr {
 	return []slog.Attr{
-		slog.String("lock", i.Name), slog.Any("error", i.Err),
-		slog.Duration("for", i.For), slog.Int("times", i.Times),
+		slog.String("lock", e.Name), slog.Any("error", e.Err),
+		slog.Duration("for", e.Waited), slog.Int("times", e.Times),
 	}
 }
 
-func reconnectingAttrs(i ReconnectingInfo) []slog.Attr {
-	return []slog.Attr{slog.Any("error", i.Err), slog.Int("times", i.Times)}
+func reconnectingAttrs(e Event) []slog.Attr {
+	return []slog.Attr{slog.Any("error", e.Err), slog.Int("times", e.Times)}
 }
 
-func degradedAttrs(i DegradedInfo) []slog.Attr { return []slog.Attr{slog.Any("error", i.Err)} }
+func degradedAttrs(e Event) []slog.Attr { return []slog.Attr{slog.Any("error", e.Err)} }
 
-func leakedAttrs(i LeakedInfo) []slog.Attr { return []slog.Attr{slog.String("lock", i.Name)} }
+func leakedAttrs(e Event) []slog.Attr { return []slog.Attr{slog.String("lock", e.Name)} }
 
-func warningAttrs(i WarningInfo) []slog.Attr {
-	attrs := []slog.Attr{slog.String("kind", i.Kind.String()), slog.String("detail", i.Text)}
-	if i.Name != "" {
-		attrs = append(attrs, slog.String("lock", i.Name))
+func warningAttrs(e Event) []slog.Attr {
+	attrs := []slog.Attr{slog.Any("detail", e.Err)}
+	if e.Name != "" {
+		attrs = append(attrs, slog.String("lock", e.Name))
 	}
 	return attrs
 }

@@ -34,6 +34,7 @@ func TestLogHooks(t *testing.T) {
 	h := lock.LogHooks(untimed(&out, slog.LevelDebug))
 	at := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
 	sad := errors.New("no route")
+	me := lock.Owner{Label: "me"}
 	owner := lock.Owner{
 		Name: "job", ID: "db3:41/random", Label: "db3:41", Host: "db3", PID: 41, Since: at,
 		TTL: 5 * time.Second,
@@ -43,66 +44,66 @@ func TestLogHooks(t *testing.T) {
 		want string
 	}{
 		{
-			func() { h.Acquired(lock.AcquiredInfo{"job", "me", 7, time.Second, at}) },
+			func() { h.Acquired(lock.Event{Name: "job", Owner: me, Fence: 7, Waited: time.Second, Until: at}) },
 			`level=INFO msg="lock acquired" lock=job label=me waited=1s fence=7 until=2025-03-01T12:00:00.000Z`,
 		},
 		{
-			func() { h.Acquired(lock.AcquiredInfo{Name: "job", Label: "me"}) },
+			func() { h.Acquired(lock.Event{Name: "job", Owner: me}) },
 			`level=INFO msg="lock acquired" lock=job label=me waited=0s`,
 		},
 		{
-			func() { h.Waiting(lock.WaitingInfo{"job", owner, time.Second}) },
+			func() { h.Waiting(lock.Event{Name: "job", Owner: owner, Waited: time.Second}) },
 			`level=INFO msg="waiting for lock" lock=job waited=1s owner=db3:41 host=db3 pid=41 ttl=5s` +
 				` since=2025-03-01T12:00:00.000Z`,
 		},
 		{
-			func() { h.Waiting(lock.WaitingInfo{"job", lock.Owner{TTL: lock.NoExpiry}, time.Second}) },
+			func() { h.Waiting(lock.Event{Name: "job", Owner: lock.Owner{TTL: lock.NoExpiry}, Waited: time.Second}) },
 			`level=INFO msg="waiting for lock" lock=job waited=1s`,
 		},
 		{
-			func() { h.Renewed(lock.RenewedInfo{"job", at}) },
+			func() { h.Renewed(lock.Event{Name: "job", Until: at}) },
 			`level=DEBUG msg="lock renewed" lock=job until=2025-03-01T12:00:00.000Z`,
 		},
 		{
-			func() { h.RenewalFailed(lock.RenewalFailedInfo{"job", sad, at}) },
+			func() { h.RenewalFailed(lock.Event{Name: "job", Err: sad, Until: at}) },
 			`level=WARN msg="lock renewal failed" lock=job error="no route" until=2025-03-01T12:00:00.000Z`,
 		},
 		{
-			func() { h.Lost(lock.LostInfo{"job", sad}) },
+			func() { h.Lost(lock.Event{Name: "job", Err: sad}) },
 			`level=ERROR msg="lock lost" lock=job error="no route"`,
 		},
 		{
-			func() { h.Released(lock.ReleasedInfo{Name: "job"}) },
+			func() { h.Released(lock.Event{Name: "job"}) },
 			`level=INFO msg="lock released" lock=job`,
 		},
 		{
-			func() { h.Released(lock.ReleasedInfo{"job", sad}) },
+			func() { h.Released(lock.Event{Name: "job", Err: sad}) },
 			`level=WARN msg="lock release failed" lock=job error="no route"`,
 		},
 		{
-			func() { h.Released(lock.ReleasedInfo{"job", lock.ErrNotHeld}) },
+			func() { h.Released(lock.Event{Name: "job", Err: lock.ErrNotHeld}) },
 			`level=INFO msg="lock was not held any more" lock=job error="lock: not held"`,
 		},
 		{
-			func() { h.Retrying(lock.RetryingInfo{"job", sad, time.Second, 7}) },
+			func() { h.Retrying(lock.Event{Name: "job", Err: sad, Waited: time.Second, Times: 7}) },
 			`level=WARN msg="lock retried" lock=job error="no route" for=1s times=7`,
 		},
 		{
-			func() { h.Reconnecting(lock.ReconnectingInfo{sad, 9}) },
+			func() { h.Reconnecting(lock.Event{Err: sad, Times: 9}) },
 			`level=WARN msg="lock connection broken" error="no route" times=9`,
 		},
 		{
-			func() { h.Degraded(lock.DegradedInfo{sad}) },
+			func() { h.Degraded(lock.Event{Err: sad}) },
 			`level=WARN msg="lock waiting degraded" error="no route"`,
 		},
-		{func() { h.Leaked(lock.LeakedInfo{"job"}) }, `level=ERROR msg="lock leaked" lock=job`},
+		{func() { h.Leaked(lock.Event{Name: "job"}) }, `level=ERROR msg="lock leaked" lock=job`},
 		{
-			func() { h.Warning(lock.WarningInfo{lock.WarningTTLChanged, "job", "look"}) },
-			`level=WARN msg="lock warning" kind="ttl changed" detail=look lock=job`,
+			func() { h.Warning(lock.Event{Name: "job", Err: errors.New("look here")}) },
+			`level=WARN msg="lock warning" detail="look here" lock=job`,
 		},
 		{
-			func() { h.Warning(lock.WarningInfo{Kind: lock.WarningPasswordInClear, Text: "look"}) },
-			`level=WARN msg="lock warning" kind="password in clear" detail=look`,
+			func() { h.Warning(lock.Event{Err: errors.New("look")}) },
+			`level=WARN msg="lock warning" detail=look`,
 		},
 	} {
 		out.Reset()
@@ -125,24 +126,29 @@ func (r *recorder) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// A field of Hooks that LogHooks forgets is noticed here, and so is a field of what it is told that
-// does not show.
+// A field of Hooks that LogHooks forgets is noticed here, and so is a field of an event that the hook
+// sets and that does not show.
 func TestLogHooksKnowsEveryField(t *testing.T) {
 	t.Parallel()
 	var r recorder
 	hooks := reflect.ValueOf(lock.LogHooks(slog.New(&r)))
 	key := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
-	messages := make(map[string]string)
+	messages, sets := make(map[string]string), fieldsOf(t)
 	for i := range hooks.NumField() {
-		name, hook := hooks.Type().Field(i).Name, hooks.Field(i)
-		if hook.IsNil() {
+		name, hook := hooks.Type().Field(i).Name, hooks.Field(i).Interface().(func(lock.Event))
+		if hook == nil {
 			t.Errorf("LogHooks forgets %s", name)
 			continue
 		}
-		info := reflect.New(hook.Type().In(0)).Elem()
-		want := fillInfo(info)
+		o := lock.Owner{ID: "Owner.ID", Label: "Owner.Label", Host: "Owner.Host", PID: 99}
+		o.TTL, o.Since, o.Kept = 98*time.Second, time.Unix(97, 0), true
+		shown := []any{o.Label, o.Host, int64(o.PID), o.TTL, o.Since, o.Kept}
+		if name == "Acquired" {
+			o, shown = lock.Owner{Label: o.Label}, shown[:1]
+		}
+		e, want := fullEvent(sets[name], o, shown)
 		r.records = nil
-		hook.Call([]reflect.Value{info})
+		hook(e)
 		if len(r.records) != 1 {
 			t.Errorf("%s: %d records", name, len(r.records))
 			continue
@@ -171,17 +177,15 @@ func TestLogHooksKnowsEveryField(t *testing.T) {
 	}
 }
 
-// fillInfo sets every field of an info to something, and returns what must show in a log.
-func fillInfo(info reflect.Value) []any {
-	var want []any
-	for i := range info.NumField() {
-		f := info.Field(i)
+// fullEvent returns an event of which some fields are set, and what must show of it in a log. The
+// owner that it tells of is given with what must show of that one.
+func fullEvent(fields []string, o lock.Owner, shown []any) (e lock.Event, want []any) {
+	for i, name := range fields {
+		f := reflect.ValueOf(&e).Elem().FieldByName(name)
 		switch f.Interface().(type) {
 		case lock.Owner:
-			o := lock.Owner{ID: "Owner.ID", Label: "Owner.Label", Host: "Owner.Host", PID: 99}
-			o.TTL, o.Since, o.Kept = 98*time.Second, time.Unix(97, 0), true
 			f.Set(reflect.ValueOf(o))
-			want = append(want, o.Label, o.Host, int64(o.PID), o.TTL, o.Since, o.Kept)
+			want = append(want, shown...)
 			continue
 		case nil: // an error
 			f.Set(reflect.ValueOf(errors.New("sad")))
@@ -189,10 +193,6 @@ func fillInfo(info reflect.Value) []any {
 			f.Set(reflect.ValueOf(time.Unix(int64(i+1), 0)))
 		case time.Duration:
 			f.Set(reflect.ValueOf(time.Duration(i + 1)))
-		case lock.WarningKind:
-			f.Set(reflect.ValueOf(lock.WarningTTLChanged))
-			want = append(want, lock.WarningTTLChanged.String())
-			continue
 		case int:
 			f.Set(reflect.ValueOf(i + 1))
 			want = append(want, int64(i+1))
@@ -200,13 +200,13 @@ func fillInfo(info reflect.Value) []any {
 		case int64:
 			f.Set(reflect.ValueOf(int64(i + 1)))
 		case string:
-			f.Set(reflect.ValueOf(info.Type().Field(i).Name))
+			f.Set(reflect.ValueOf(name))
 		default:
 			panic("a type that this test does not know: " + f.Type().String())
 		}
 		want = append(want, f.Interface())
 	}
-	return want
+	return e, want
 }
 
 // A nil logger is whatever is the default when something happens. Not parallel: it is the program's.
@@ -221,7 +221,7 @@ func TestLogHooksOfTheDefault(t *testing.T) {
 	for range 2 {
 		var r recorder
 		slog.SetDefault(slog.New(&r))
-		h.Leaked(lock.LeakedInfo{Name: "job"})
+		h.Leaked(lock.Event{Name: "job"})
 		if len(r.records) != 1 || r.records[0].Message != "lock leaked" {
 			t.Errorf("the default logger got %+v", r.records)
 		}
@@ -231,12 +231,12 @@ func TestLogHooksOfTheDefault(t *testing.T) {
 // A level that is not enabled costs nothing. Not parallel: the runtime counts for the whole program.
 func TestLogHooksMakeNothingForNobody(t *testing.T) {
 	h := lock.LogHooks(slog.New(slog.DiscardHandler))
-	renewed := lock.RenewedInfo{Name: "job", Until: time.Now()}
-	waiting := lock.WaitingInfo{Name: "job", Owner: lock.Owner{Label: "a", Since: time.Now()}}
+	renewed := lock.Event{Name: "job", Until: time.Now()}
+	waiting := lock.Event{Name: "job", Owner: lock.Owner{Label: "a", Since: time.Now()}}
 	if n := testing.AllocsPerRun(100, func() {
 		h.Renewed(renewed)
 		h.Waiting(waiting)
-		h.Released(lock.ReleasedInfo{Name: "job"})
+		h.Released(lock.Event{Name: "job"})
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -21,9 +21,9 @@ func TestWarningOfAPasswordInClear(t *testing.T) {
 		"redis://:s3cret@localhost:6379":             false,
 		"unix://:s3cret@/run/redis.sock":             false,
 	} {
-		var told []lock.WarningInfo
+		var told []lock.Event
 		c, err := lock.Open(url, &lock.Options{Hooks: lock.Hooks{
-			Warning: func(i lock.WarningInfo) { told = append(told, i) },
+			Warning: func(e lock.Event) { told = append(told, e) },
 		}})
 		if err != nil {
 			t.Fatalf("Open: %v", err)
@@ -37,11 +37,12 @@ func TestWarningOfAPasswordInClear(t *testing.T) {
 			}
 			continue
 		}
-		if len(told) != 1 || told[0].Kind != lock.WarningPasswordInClear || told[0].Name != "" {
+		if len(told) != 1 || told[0].Name != "" {
 			t.Fatalf("%s: told %+v", url, told)
 		}
-		if strings.Contains(told[0].Text, "s3cret") || !strings.Contains(told[0].Text, "rediss://") {
-			t.Errorf("%s: told %q", url, told[0].Text)
+		text := told[0].Err.Error()
+		if strings.Contains(text, "s3cret") || !strings.Contains(text, "rediss://") {
+			t.Errorf("%s: told %q", url, text)
 		}
 	}
 }
@@ -50,7 +51,7 @@ func TestNoWarningOfAClientThatIsNone(t *testing.T) {
 	t.Parallel()
 	_, err := lock.Open("redis://:s3cret@redis.example.com", &lock.Options{
 		TTL:   time.Millisecond,
-		Hooks: lock.Hooks{Warning: func(i lock.WarningInfo) { t.Errorf("told %+v", i) }},
+		Hooks: lock.Hooks{Warning: func(e lock.Event) { t.Errorf("told %+v", e) }},
 	})
 	if !errors.Is(err, lock.ErrInvalid) {
 		t.Errorf("Open: %v", err)
@@ -61,9 +62,9 @@ func TestNoWarningOfAClientThatIsNone(t *testing.T) {
 func TestWarningOfAForeignTTLByExtend(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)
-	var told []lock.WarningInfo
+	var told []lock.Event
 	c := open(t, s, &lock.Options{NoRenewal: true, Hooks: lock.Hooks{
-		Warning: func(i lock.WarningInfo) { told = append(told, i) },
+		Warning: func(e lock.Event) { told = append(told, e) },
 	}})
 	name := redistest.Name(t)
 	lease := acquire(t, c.Mutex(name))
@@ -84,11 +85,11 @@ func TestWarningOfAForeignTTLByExtend(t *testing.T) {
 		extend(20*time.Second, 1) // sets it right
 	}
 	w := told[0]
-	if w.Kind != lock.WarningTTLChanged || w.Name != name {
+	if w.Name != name {
 		t.Errorf("told %+v", w)
 	}
-	if !strings.Contains(w.Text, "more than 1m0s") || !strings.Contains(w.Text, "Reset") {
-		t.Errorf("told %q", w.Text)
+	if text := w.Err.Error(); !strings.Contains(text, "more than 1m0s") || !strings.Contains(text, "Reset") {
+		t.Errorf("told %q", text)
 	}
 	unlock(t, lease)
 
@@ -97,6 +98,9 @@ func TestWarningOfAForeignTTLByExtend(t *testing.T) {
 	extend(20*time.Second, 2) // another lease
 	s.Do(t, "PERSIST", "lock:"+name)
 	extend(20*time.Second, 3)
+	if w := told[2]; w.Name != name || !strings.Contains(w.Err.Error(), "took the TTL") {
+		t.Errorf("told %+v", w)
+	}
 	extend(20*time.Second, 3) // it was set right
 	if left := s.Do(t, "PTTL", "lock:"+name).(int64); left <= 0 {
 		t.Errorf("it has %d ms left", left)
@@ -107,10 +111,10 @@ func TestWarningOfAForeignTTLByExtend(t *testing.T) {
 func TestWarningOfAForeignTTLByRenewal(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)
-	told, renewed := make(chan lock.WarningInfo, 100), make(chan lock.RenewedInfo, 100)
+	told, renewed := make(chan lock.Event, 100), make(chan lock.Event, 100)
 	c := open(t, s, &lock.Options{TTL: 2 * time.Second, Hooks: lock.Hooks{
-		Warning: func(i lock.WarningInfo) { told <- i },
-		Renewed: func(i lock.RenewedInfo) { renewed <- i },
+		Warning: func(e lock.Event) { told <- e },
+		Renewed: func(e lock.Event) { renewed <- e },
 	}})
 	name := redistest.Name(t)
 	lease := acquire(t, c.Mutex(name))
@@ -125,7 +129,7 @@ func TestWarningOfAForeignTTLByRenewal(t *testing.T) {
 		})
 		await(t, "a renewal", renewed)
 	}
-	if w := await(t, "the warning", told); w.Kind != lock.WarningTTLChanged || w.Name != name {
+	if w := await(t, "the warning", told); w.Name != name || !strings.Contains(w.Err.Error(), "changed its TTL") {
 		t.Errorf("told %+v", w)
 	}
 	if len(told) > 0 {
@@ -134,30 +138,16 @@ func TestWarningOfAForeignTTLByRenewal(t *testing.T) {
 	unlock(t, lease)
 }
 
-func TestWarningKind(t *testing.T) {
-	t.Parallel()
-	for kind, want := range map[lock.WarningKind]string{
-		lock.WarningTTLChanged:      "ttl changed",
-		lock.WarningPasswordInClear: "password in clear",
-		0:                           "unknown",
-		-1:                          "unknown",
-	} {
-		if got := kind.String(); got != want {
-			t.Errorf("%d: %q, want %q", int(kind), got, want)
-		}
-	}
-}
-
 // One that waits for a long job is told once, not at every look; unless its connection breaks, as it
 // may on a machine that does much else.
 func TestWaitingIsToldOnceOfALongJob(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	told := make(chan lock.WaitingInfo, 100)
+	told := make(chan lock.Event, 100)
 	var broke []error // by one goroutine, which Close waits for
 	c := open(t, s, &lock.Options{Hooks: lock.Hooks{
-		Waiting:      func(i lock.WaitingInfo) { told <- i },
-		Reconnecting: func(i lock.ReconnectingInfo) { broke = append(broke, i.Err) },
+		Waiting:      func(e lock.Event) { told <- e },
+		Reconnecting: func(e lock.Event) { broke = append(broke, e.Err) },
 	}})
 	lease := acquire(t, open(t, s, nil).Mutex("job"))
 	ctx, cancel := context.WithCancel(context.Background())

@@ -214,11 +214,11 @@ func TestManyContextsAreForgotten(t *testing.T) {
 func TestDroppedLease(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)
-	leaked := make(chan lock.LeakedInfo, 1)
-	lost := make(chan lock.LostInfo, 1)
+	leaked := make(chan lock.Event, 1)
+	lost := make(chan lock.Event, 1)
 	c := open(t, s, &lock.Options{TTL: 1500 * time.Millisecond, Hooks: lock.Hooks{
-		Leaked: func(i lock.LeakedInfo) { leaked <- i },
-		Lost:   func(i lock.LostInfo) { lost <- i },
+		Leaked: func(e lock.Event) { leaked <- e },
+		Lost:   func(e lock.Event) { lost <- e },
 	}})
 	name := redistest.Name(t)
 	done := func() <-chan struct{} {
@@ -246,10 +246,10 @@ func TestDroppedLease(t *testing.T) {
 // A context keeps its lease.
 func TestContextKeepsTheLease(t *testing.T) {
 	t.Parallel()
-	renewed := make(chan lock.RenewedInfo, 100)
+	renewed := make(chan lock.Event, 100)
 	c := open(t, redistest.Shared(t), &lock.Options{
 		TTL:   1500 * time.Millisecond,
-		Hooks: lock.Hooks{Renewed: func(i lock.RenewedInfo) { renewed <- i }},
+		Hooks: lock.Hooks{Renewed: func(e lock.Event) { renewed <- e }},
 	})
 	ctx, cancel := acquire(t, c.Mutex(redistest.Name(t))).Context(context.Background())
 	defer cancel()
@@ -267,8 +267,8 @@ func TestContextKeepsTheLease(t *testing.T) {
 func TestDetachTellsOfTheLoss(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	lost := make(chan lock.LostInfo, 1)
-	c := locks.Open(t, s.URL(), &lock.Options{Hooks: lock.Hooks{Lost: func(i lock.LostInfo) { lost <- i }}})
+	lost := make(chan lock.Event, 1)
+	c := locks.Open(t, s.URL(), &lock.Options{Hooks: lock.Hooks{Lost: func(e lock.Event) { lost <- e }}})
 	lease := locks.Acquire(t, c.Mutex("job"))
 	s.Do(t, "DEL", "lock:job")
 	s.Do(t, "RPUSH", "lock:job", "x")

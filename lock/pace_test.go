@@ -25,18 +25,18 @@ func TestTroubleIsToldNowAndThen(t *testing.T) {
 		var down time.Time
 		var mu sync.Mutex
 		c := s.Client(t, &lock.Options{Hooks: lock.Hooks{
-			Retrying: func(i lock.RetryingInfo) {
+			Retrying: func(e lock.Event) {
 				mu.Lock()
 				defer mu.Unlock()
 				retried = append(retried, time.Since(down))
-				if i.Err == nil || i.Times < 1 || !strings.HasPrefix(i.Name, "job-") {
-					t.Errorf("told %+v", i)
+				if e.Err == nil || e.Times < 1 || !strings.HasPrefix(e.Name, "job-") {
+					t.Errorf("told %+v", e)
 				}
 			},
-			Reconnecting: func(i lock.ReconnectingInfo) {
+			Reconnecting: func(e lock.Event) {
 				mu.Lock()
 				defer mu.Unlock()
-				broke, breaks = append(broke, time.Since(down)), breaks+i.Times
+				broke, breaks = append(broke, time.Since(down)), breaks+e.Times
 			},
 		}})
 		var all sync.WaitGroup

@@ -60,10 +60,10 @@ func TestWaiterFindsALockThatWasDeleted(t *testing.T) {
 func TestWaitersOfOneProcessStandInLine(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	waits := make(chan lock.WaitingInfo, 100)
+	waits := make(chan lock.Event, 100)
 	holder := open(t, s, nil)
 	c := open(t, s, &lock.Options{
-		Hooks: lock.Hooks{Waiting: func(i lock.WaitingInfo) { waits <- i }},
+		Hooks: lock.Hooks{Waiting: func(e lock.Event) { waits <- e }},
 	})
 	lease := acquire(t, holder.Mutex("job"))
 	const n = 4

@@ -32,11 +32,11 @@ func TestDroppedInABubble(t *testing.T) {
 
 // dropOne drops a lease, and waits for what is told of it.
 func dropOne(t *testing.T, o *lock.MutexOptions) {
-	leaked, lost := make(chan lock.LeakedInfo, 1), make(chan lock.LostInfo, 1)
+	leaked, lost := make(chan lock.Event, 1), make(chan lock.Event, 1)
 	s := locktest.Start(t)
 	c := s.Client(t, &lock.Options{Hooks: lock.Hooks{
-		Leaked: func(i lock.LeakedInfo) { leaked <- i },
-		Lost:   func(i lock.LostInfo) { lost <- i },
+		Leaked: func(e lock.Event) { leaked <- e },
+		Lost:   func(e lock.Event) { lost <- e },
 	}})
 	done := func() <-chan struct{} {
 		lease, err := c.MutexWith("job", o).TryLock(t.Context())

@@ -59,7 +59,7 @@ func TestFailureLetsTheNextTry(t *testing.T) {
 		key, ctx, bad := redistest.Name(t), soon(t), errors.New("no luck")
 		waits := make(chan struct{}, 100)
 		first, second := s.cache(open(nil)), s.cache(open(&lock.Options{Hooks: lock.Hooks{
-			Waiting: func(lock.WaitingInfo) { waits <- struct{}{} },
+			Waiting: func(lock.Event) { waits <- struct{}{} },
 		}}))
 		var other sync.WaitGroup
 		first.Compute = func(context.Context, string) (string, error) {

@@ -100,7 +100,7 @@ func TestWokenAfterAssign(t *testing.T) {
 	held(t, s, "lab", 2)
 	var refused atomic.Int32
 	o := patient
-	o.Hooks = lock.Hooks{Waiting: func(lock.WaitingInfo) { refused.Add(1) }}
+	o.Hooks = lock.Hooks{Waiting: func(lock.Event) { refused.Add(1) }}
 	c := open(t, s, &o)
 	p := pool.New(c, "lab", nil)
 	got := make(chan *pool.Lease, 1)

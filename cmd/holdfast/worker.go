@@ -149,30 +149,30 @@ func (w *worker) clear(ctx context.Context, _ order) error {
 func (w *worker) hooks() lock.Hooks {
 	passing := func(err error) { w.tell(event{What: trouble, Text: err.Error()}) }
 	return lock.Hooks{
-		Waiting: func(i lock.WaitingInfo) {
+		Waiting: func(e lock.Event) {
 			if w.waits {
 				return
 			}
 			w.waits = true // on the goroutine that works
 			w.tell(event{
-				What: waiting, Lock: i.Name,
-				Label: i.Owner.Label, Since: i.Owner.Since, Left: i.Owner.TTL,
+				What: waiting, Lock: e.Name,
+				Label: e.Owner.Label, Since: e.Owner.Since, Left: e.Owner.TTL,
 			})
 		},
-		Acquired: func(i lock.AcquiredInfo) {
+		Acquired: func(e lock.Event) {
 			w.tell(event{
-				What: acquired, Lock: i.Name, Label: i.Label,
-				Fence: i.Fence, Waited: i.Waited, Until: i.Until,
+				What: acquired, Lock: e.Name, Label: e.Owner.Label,
+				Fence: e.Fence, Waited: e.Waited, Until: e.Until,
 			})
 		},
-		Renewed: func(i lock.RenewedInfo) {
-			w.tell(event{What: renewed, Lock: i.Name, Until: i.Until})
+		Renewed: func(e lock.Event) {
+			w.tell(event{What: renewed, Lock: e.Name, Until: e.Until})
 		},
-		Lost: func(i lock.LostInfo) {
-			w.tell(event{What: lost, Lock: i.Name, Text: i.Err.Error()})
+		Lost: func(e lock.Event) {
+			w.tell(event{What: lost, Lock: e.Name, Text: e.Err.Error()})
 		},
-		RenewalFailed: func(i lock.RenewalFailedInfo) { passing(i.Err) },
-		Reconnecting:  func(i lock.ReconnectingInfo) { passing(i.Err) },
-		Degraded:      func(i lock.DegradedInfo) { passing(i.Err) },
+		RenewalFailed: func(e lock.Event) { passing(e.Err) },
+		Reconnecting:  func(e lock.Event) { passing(e.Err) },
+		Degraded:      func(e lock.Event) { passing(e.Err) },
 	}
 }

@@ -27,7 +27,7 @@ func run(ctx context.Context) error {
 	client, err := lock.Open(os.Getenv("REDIS_URL"), &lock.Options{
 		Prefix: "example:",
 		TTL:    time.Second, // short, to see renewals; the default is 30 s
-		Hooks: lock.Hooks{Renewed: func(lock.RenewedInfo) {
+		Hooks: lock.Hooks{Renewed: func(lock.Event) {
 			fmt.Println("        (the lease was renewed)")
 		}},
 	})

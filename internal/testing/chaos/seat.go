@@ -39,7 +39,7 @@ func (r *run) open(s *seat) *lock.Client {
 	}
 	c, err := lock.Open(s.url, &lock.Options{
 		TTL: r.cfg.TTL, Label: label + strconv.Itoa(s.index),
-		Hooks: lock.Hooks{Leaked: func(lock.LeakedInfo) { s.leaked.Add(1) }},
+		Hooks: lock.Hooks{Leaked: func(lock.Event) { s.leaked.Add(1) }},
 	})
 	if err != nil {
 		panic(err) // the URL is ours

@@ -86,11 +86,11 @@ func hooks(e *env) {
 	name := e.name("job")
 	told := make(events, 1000)
 	c := e.client(&lock.Options{TTL: short, Label: "hooked", Hooks: lock.Hooks{
-		Acquired: func(i lock.AcquiredInfo) { told.add("acquired %s %s", i.Name, i.Label) },
-		Waiting:  func(i lock.WaitingInfo) { told.add("waiting %s %s", i.Name, i.Owner.Label) },
-		Renewed:  func(i lock.RenewedInfo) { told.add("renewed %s", i.Name) },
-		Lost:     func(i lock.LostInfo) { told.add("lost %s %v", i.Name, is(i.Err, lock.ErrLost)) },
-		Released: func(i lock.ReleasedInfo) { told.add("released %s %v", i.Name, i.Err) },
+		Acquired: func(e lock.Event) { told.add("acquired %s %s", e.Name, e.Owner.Label) },
+		Waiting:  func(e lock.Event) { told.add("waiting %s %s", e.Name, e.Owner.Label) },
+		Renewed:  func(e lock.Event) { told.add("renewed %s", e.Name) },
+		Lost:     func(e lock.Event) { told.add("lost %s %v", e.Name, is(e.Err, lock.ErrLost)) },
+		Released: func(e lock.Event) { told.add("released %s %v", e.Name, e.Err) },
 	}})
 	before := e.take(e.labelled("the one before").Mutex(name))
 	done := make(chan got, 1)
@@ -177,7 +177,7 @@ func shutdown(e *env) {
 	name := e.name("job")
 	renewed := make(chan struct{}, 1000)
 	c := e.client(&lock.Options{
-		TTL: short, Hooks: lock.Hooks{Renewed: func(lock.RenewedInfo) { renewed <- struct{}{} }},
+		TTL: short, Hooks: lock.Hooks{Renewed: func(lock.Event) { renewed <- struct{}{} }},
 	})
 	began, goOn := make(chan struct{}), make(chan struct{})
 	done, down := make(chan error, 1), make(chan error, 1)

@@ -42,8 +42,8 @@ func (e *env) client(o *lock.Options) *lock.Client {
 		all = *o
 	}
 	if !e.lacks(Blocking) {
-		all.Hooks = lock.JoinHooks(all.Hooks, lock.Hooks{Degraded: func(i lock.DegradedInfo) {
-			e.Errorf("waiting is degraded, and the server is not said to lack %s: %v", Blocking, i.Err)
+		all.Hooks = lock.JoinHooks(all.Hooks, lock.Hooks{Degraded: func(d lock.Event) {
+			e.Errorf("waiting is degraded, and the server is not said to lack %s: %v", Blocking, d.Err)
 		}})
 	}
 	return e.backend.Client(e.T, &all)
@@ -128,7 +128,7 @@ func (e *env) later(ctx context.Context, o *lock.Options, name string) <-chan go
 		all = *o
 	}
 	refused := make(chan struct{}, 1000)
-	all.Hooks.Waiting = func(lock.WaitingInfo) { refused <- struct{}{} }
+	all.Hooks.Waiting = func(lock.Event) { refused <- struct{}{} }
 	c := e.client(&all)
 	done := make(chan got, 1)
 	go func() { // it ends with its context, or with its client, which ends with the test

@@ -84,7 +84,7 @@ func hangEndsLease(e *env) func(*env, time.Time) {
 func hangEndsNotLease(e *env) func(*env, time.Time) {
 	renewed := make(chan time.Time, 1000)
 	lease := e.take(e.client(&lock.Options{TTL: 2 * hang, Hooks: lock.Hooks{
-		Renewed: func(lock.RenewedInfo) { renewed <- time.Now() },
+		Renewed: func(lock.Event) { renewed <- time.Now() },
 	}}).Mutex(e.name("ends not")))
 	return func(e *env, over time.Time) {
 		for whileHeld(e, lease, "a renewal", renewed).Before(over) {

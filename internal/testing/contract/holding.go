@@ -83,9 +83,9 @@ func leaseContext(e *env) {
 // A lease that is renewed outlives several of its TTLs.
 func renewal(e *env) {
 	name := e.name("job")
-	renewed := make(chan lock.RenewedInfo, 1000)
+	renewed := make(chan lock.Event, 1000)
 	c := e.client(&lock.Options{
-		TTL: short, Hooks: lock.Hooks{Renewed: func(i lock.RenewedInfo) { renewed <- i }},
+		TTL: short, Hooks: lock.Hooks{Renewed: func(e lock.Event) { renewed <- e }},
 	})
 	lease := e.take(c.Mutex(name))
 	end := time.Now().Add(5 * short / 2)
@@ -124,9 +124,9 @@ func noRenewal(e *env) {
 // losing runs a check on a lease that loses its lock by what take does.
 func losing(e *env, take func(name string)) error {
 	name := e.name("job")
-	lost := make(chan lock.LostInfo, 10)
+	lost := make(chan lock.Event, 10)
 	c := e.client(&lock.Options{
-		TTL: short, Hooks: lock.Hooks{Lost: func(i lock.LostInfo) { lost <- i }},
+		TTL: short, Hooks: lock.Hooks{Lost: func(e lock.Event) { lost <- e }},
 	})
 	lease := e.take(c.Mutex(name))
 	ctx, cancel := lease.Context(context.Background())

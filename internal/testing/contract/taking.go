@@ -131,10 +131,10 @@ func wrongType(e *env) {
 // Whatever comes first after Redis lost its scripts works, renewals too.
 func scriptsLost(e *env) {
 	name := e.name("job")
-	renewed := make(chan lock.RenewedInfo, 1000)
+	renewed := make(chan lock.Event, 1000)
 	c := e.client(&lock.Options{
 		TTL:   short,
-		Hooks: lock.Hooks{Renewed: func(i lock.RenewedInfo) { renewed <- i }},
+		Hooks: lock.Hooks{Renewed: func(e lock.Event) { renewed <- e }},
 	})
 	flush := func() { e.do("SCRIPT", "FLUSH") }
 	flush()

@@ -106,9 +106,9 @@ func (e *env) granted(c *lock.Client, name string) <-chan time.Time {
 // Leases and waiters survive the loss of all their connections.
 func connectionsCut(e *env) {
 	name, label := e.name("job"), e.mark+" cut"
-	renewed := make(chan lock.RenewedInfo, 1000)
+	renewed := make(chan lock.Event, 1000)
 	lease := e.take(e.client(&lock.Options{TTL: 2 * short, Label: label, Hooks: lock.Hooks{
-		Renewed: func(i lock.RenewedInfo) { renewed <- i },
+		Renewed: func(e lock.Event) { renewed <- e },
 	}}).Mutex(name))
 	waiter := e.later(e.soon(), &lock.Options{Label: label}, name)
 	for range 2 {

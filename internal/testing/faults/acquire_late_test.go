@@ -61,9 +61,9 @@ func TestFaultAcquireReplyTooLate(t *testing.T) {
 	s := locks.Server(t)
 	p := locks.Proxy(t, s)
 	c := locks.Met(t, p.URL(), &lock.Options{TTL: 300 * time.Millisecond, Hooks: lock.Hooks{
-		Acquired: func(i lock.AcquiredInfo) {
-			if !i.Until.After(time.Now()) {
-				t.Errorf("acquired until %v, which is over", i.Until)
+		Acquired: func(e lock.Event) {
+			if !e.Until.After(time.Now()) {
+				t.Errorf("acquired until %v, which is over", e.Until)
 			}
 		},
 	}})

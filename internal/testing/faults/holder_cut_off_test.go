@@ -44,21 +44,21 @@ func testPartition(t *testing.T, cutOff func(*faultproxy.Proxy), why error) {
 	leases := map[string]*lock.Lease{}
 	var late, slack []time.Duration
 
-	options := &lock.Options{TTL: ttl, Margin: margin, Hooks: lock.Hooks{Lost: func(i lock.LostInfo) {
+	options := &lock.Options{TTL: ttl, Margin: margin, Hooks: lock.Hooks{Lost: func(e lock.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		told[i.Name] = time.Now()
-		late = append(late, told[i.Name].Sub(leases[i.Name].Deadline()))
+		told[e.Name] = time.Now()
+		late = append(late, told[e.Name].Sub(leases[e.Name].Deadline()))
 	}}}
-	other := locks.Open(t, s.URL(), &lock.Options{Hooks: lock.Hooks{Acquired: func(i lock.AcquiredInfo) {
+	other := locks.Open(t, s.URL(), &lock.Options{Hooks: lock.Hooks{Acquired: func(e lock.Event) {
 		now := time.Now()
 		mu.Lock()
 		defer mu.Unlock()
-		if lease := leases[i.Name]; lease.Valid() || told[i.Name].IsZero() {
+		if lease := leases[e.Name]; lease.Valid() || told[e.Name].IsZero() {
 			t.Errorf("%s: acquired by another; the holder's lease is valid: %v, it was told: %v",
-				i.Name, lease.Valid(), told[i.Name])
+				e.Name, lease.Valid(), told[e.Name])
 		}
-		slack = append(slack, now.Sub(told[i.Name]))
+		slack = append(slack, now.Sub(told[e.Name]))
 	}}})
 	var proxies []*faultproxy.Proxy
 	waits := map[string]<-chan locks.Result{}

@@ -19,7 +19,7 @@ func TestFaultUnlockInLostHook(t *testing.T) {
 	leases, told := make(chan *lock.Lease, 1), make(chan error, 1)
 	c := locks.Met(t, s.URL(), &lock.Options{
 		TTL: 50 * time.Millisecond, NoRenewal: true,
-		Hooks: lock.Hooks{Lost: func(lock.LostInfo) { told <- (<-leases).Unlock(context.Background()) }},
+		Hooks: lock.Hooks{Lost: func(lock.Event) { told <- (<-leases).Unlock(context.Background()) }},
 	})
 	for range 20 {
 		lease := locks.Must(c.Mutex("job").Lock(locks.Soon(t)))(t)
@@ -42,8 +42,8 @@ func TestFaultSlowLostHook(t *testing.T) {
 	told, goOn := make(chan string, n), make(chan struct{})
 	release := sync.OnceFunc(func() { close(goOn) })
 	events := locks.NewEvents()
-	hooks := lock.JoinHooks(events.Hooks(), lock.Hooks{Lost: func(i lock.LostInfo) {
-		told <- i.Name
+	hooks := lock.JoinHooks(events.Hooks(), lock.Hooks{Lost: func(e lock.Event) {
+		told <- e.Name
 		<-goOn
 	}})
 	c := locks.Open(t, s.URL(), &lock.Options{TTL: 1500 * time.Millisecond, Hooks: hooks})

@@ -95,10 +95,10 @@ func TestFaultCutInDoubt(t *testing.T) {
 	t.Parallel()
 	s := locks.Server(t)
 	p := locks.Proxy(t, s)
-	renewed := make(chan lock.RenewedInfo, 100)
+	renewed := make(chan lock.Event, 100)
 	c := locks.Met(t, p.URL(), &lock.Options{
 		TTL:   900 * time.Millisecond,
-		Hooks: lock.Hooks{Renewed: func(i lock.RenewedInfo) { renewed <- i }},
+		Hooks: lock.Hooks{Renewed: func(e lock.Event) { renewed <- e }},
 	})
 	lease := locks.Acquire(t, c.Mutex("job"))
 	s.Do(t, "PEXPIRE", "lock:job", 3_600_000)

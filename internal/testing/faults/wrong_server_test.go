@@ -36,10 +36,10 @@ func (l *logText) String() string {
 }
 
 // retrying returns options that log at the level info and tell of retries.
-func retrying() (*lock.Options, *logText, <-chan lock.RetryingInfo) {
-	log, told := new(logText), make(chan lock.RetryingInfo, 100)
+func retrying() (*lock.Options, *logText, <-chan lock.Event) {
+	log, told := new(logText), make(chan lock.Event, 100)
 	h := lock.LogHooks(slog.New(slog.NewTextHandler(log, nil)))
-	own := lock.Hooks{Retrying: func(i lock.RetryingInfo) { told <- i }}
+	own := lock.Hooks{Retrying: func(e lock.Event) { told <- e }}
 	return &lock.Options{Hooks: lock.JoinHooks(h, own)}, log, told
 }
 
@@ -144,14 +144,14 @@ func TestFaultWrongServerLater(t *testing.T) {
 }
 
 // toldOfRetries waits for two retries of a lock to be told, and looks for them in the log.
-func toldOfRetries(t *testing.T, told <-chan lock.RetryingInfo, log *logText, name, code string) {
+func toldOfRetries(t *testing.T, told <-chan lock.Event, log *logText, name, code string) {
 	t.Helper()
 	first, second := locks.Await(t, "Retrying", told), locks.Await(t, "Retrying again", told)
-	if first.Name != name || first.Times != 1 || first.For > locks.Slack {
+	if first.Name != name || first.Times != 1 || first.Waited > locks.Slack {
 		t.Errorf("told %+v", first)
 	}
 	locks.Says(t, "Retrying", first.Err, code)
-	if second.Times < 3 || second.For < time.Second || second.For > time.Second+locks.Slack {
+	if second.Times < 3 || second.Waited < time.Second || second.Waited > time.Second+locks.Slack {
 		t.Errorf("told then: %+v", second)
 	}
 	want := `level=WARN msg="lock retried" lock=` + name

@@ -8,42 +8,44 @@ import (
 
 // Events are what a client's hooks told.
 type Events struct {
-	Acquired     chan lock.AcquiredInfo
-	Waiting      chan lock.WaitingInfo
-	Renewed      chan lock.RenewedInfo
-	Failed       chan lock.RenewalFailedInfo
-	Lost         chan lock.LostInfo
-	Reconnecting chan lock.ReconnectingInfo
-	Degraded     chan lock.DegradedInfo
+	Acquired, Waiting, Renewed, Failed, Lost, Reconnecting, Degraded chan lock.Event
 }
 
 // NewEvents returns events of which none has happened. Their channels never fill up.
 func NewEvents() *Events {
 	const room = 10_000 // more than any test makes
 	return &Events{
+		Acquired: make(chan lock.Event, room),
 		// Each of a crowd of 10,000 may hear an answer, and those who come to the head another one.
-		make(chan lock.AcquiredInfo, room), make(chan lock.WaitingInfo, 2*room),
-		make(chan lock.RenewedInfo, room), make(chan lock.RenewalFailedInfo, room),
-		make(chan lock.LostInfo, room), make(chan lock.ReconnectingInfo, room),
-		make(chan lock.DegradedInfo, room),
+		Waiting:      make(chan lock.Event, 2*room),
+		Renewed:      make(chan lock.Event, room),
+		Failed:       make(chan lock.Event, room),
+		Lost:         make(chan lock.Event, room),
+		Reconnecting: make(chan lock.Event, room),
+		Degraded:     make(chan lock.Event, room),
 	}
 }
 
 // Hooks returns the hooks that tell of them, for [lock.Options].
 func (e *Events) Hooks() lock.Hooks {
 	return lock.Hooks{
-		Acquired:      func(i lock.AcquiredInfo) { e.Acquired <- i },
-		Waiting:       func(i lock.WaitingInfo) { e.Waiting <- i },
-		Renewed:       func(i lock.RenewedInfo) { e.Renewed <- i },
-		RenewalFailed: func(i lock.RenewalFailedInfo) { e.Failed <- i },
-		Lost:          func(i lock.LostInfo) { e.Lost <- i },
-		Reconnecting:  func(i lock.ReconnectingInfo) { e.Reconnecting <- i },
-		Degraded:      func(i lock.DegradedInfo) { e.Degraded <- i },
+		Acquired:      keep(e.Acquired),
+		Waiting:       keep(e.Waiting),
+		Renewed:       keep(e.Renewed),
+		RenewalFailed: keep(e.Failed),
+		Lost:          keep(e.Lost),
+		Reconnecting:  keep(e.Reconnecting),
+		Degraded:      keep(e.Degraded),
 	}
 }
 
+// keep returns a hook that sends what it is told.
+func keep(to chan<- lock.Event) func(lock.Event) {
+	return func(e lock.Event) { to <- e }
+}
+
 // RenewedNow waits for a renewal that is confirmed from now on.
-func (e *Events) RenewedNow(t testing.TB) lock.RenewedInfo {
+func (e *Events) RenewedNow(t testing.TB) lock.Event {
 	t.Helper()
 	for len(e.Renewed) > 0 {
 		<-e.Renewed

@@ -12,11 +12,8 @@ import (
 type Job struct {
 	Lease *lock.Lease // the holder's
 
-	wait         <-chan Result
-	renewed      chan lock.RenewedInfo
-	failed       chan lock.RenewalFailedInfo
-	lost         chan lock.LostInfo
-	reconnecting chan lock.ReconnectingInfo
+	wait                                <-chan Result
+	renewed, failed, lost, reconnecting chan lock.Event
 }
 
 // NewJob has the first client that open returns take the lock, and the second wait for it. Open must
@@ -25,21 +22,21 @@ func NewJob(t testing.TB, ttl time.Duration, open func(*lock.Options) *lock.Clie
 	t.Helper()
 	const room = 10_000 // more than any test makes
 	j := &Job{
-		renewed:      make(chan lock.RenewedInfo, room),
-		failed:       make(chan lock.RenewalFailedInfo, room),
-		lost:         make(chan lock.LostInfo, room),
-		reconnecting: make(chan lock.ReconnectingInfo, room),
+		renewed:      make(chan lock.Event, room),
+		failed:       make(chan lock.Event, room),
+		lost:         make(chan lock.Event, room),
+		reconnecting: make(chan lock.Event, room),
 	}
 	holder := open(&lock.Options{TTL: ttl, Hooks: lock.Hooks{
-		Renewed:       func(i lock.RenewedInfo) { j.renewed <- i },
-		RenewalFailed: func(i lock.RenewalFailedInfo) { j.failed <- i },
-		Lost:          func(i lock.LostInfo) { j.lost <- i },
+		Renewed:       keep(j.renewed),
+		RenewalFailed: keep(j.failed),
+		Lost:          keep(j.lost),
 	}})
 	j.Lease = Acquire(t, holder.Mutex("job"))
-	refused := make(chan lock.WaitingInfo, room)
+	refused := make(chan lock.Event, room)
 	waiter := open(&lock.Options{Hooks: lock.Hooks{
-		Waiting:      func(i lock.WaitingInfo) { refused <- i },
-		Reconnecting: func(i lock.ReconnectingInfo) { j.reconnecting <- i },
+		Waiting:      keep(refused),
+		Reconnecting: keep(j.reconnecting),
 	}})
 	j.wait = Later(Soon(t), waiter.Mutex("job"))
 	Await(t, "Waiting", refused)

@@ -86,7 +86,7 @@ func (d *dummy) obey(command string, args []string) {
 		}
 		fmt.Println("locked", d.leases[0].Fence(), d.leases[0].ID())
 	case "wait": // ttl, name
-		d.open(args[0], lock.Hooks{Waiting: func(lock.WaitingInfo) { fmt.Println("waiting") }})
+		d.open(args[0], lock.Hooks{Waiting: func(lock.Event) { fmt.Println("waiting") }})
 		go func() {
 			if lease, err := d.client.Mutex(args[1]).Lock(context.Background()); err == nil {
 				fmt.Println("acquired", lease.ID())

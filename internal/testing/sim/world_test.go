@@ -190,7 +190,7 @@ func (w *world) open(i int, plan clientPlan) *client {
 	dial := func(ctx context.Context) (redis.Conn, error) { return w.dial(ctx, i) }
 	l, err := lock.New(&redis.Pool{DialContext: dial}, &lock.Options{
 		Label: fmt.Sprintf("c%d", i), KeepOnClose: plan.keep, Hooks: lock.Hooks{
-			Lost: func(l lock.LostInfo) { w.note("hook: client %d lost %s: %v", i, l.Name, l.Err) },
+			Lost: func(e lock.Event) { w.note("hook: client %d lost %s: %v", i, e.Name, e.Err) },
 		},
 	})
 	if err != nil {
