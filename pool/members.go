@@ -65,7 +65,7 @@ func (p *Pool) Members(ctx context.Context) ([]string, error) {
 	}
 	var members []string
 	err := p.client.Engine.Call(ctx, "read pool", p.name, func() (err error) {
-		members, err = p.pools.Members(ctx, store.LimitFromNow(), p.name)
+		members, err = p.pools.Members(ctx, p.name)
 		return err
 	})
 	if err != nil {

@@ -83,7 +83,7 @@ func (p *Pool) candidates(ctx context.Context, fresh bool, limit time.Time) ([]s
 	p.mu.Unlock()
 	if fresh || !known {
 		var err error
-		if members, err = p.pools.Members(ctx, limit, p.name); err != nil {
+		if members, err = p.pools.Candidates(ctx, limit, p.name); err != nil {
 			return nil, err
 		}
 		p.remember(members)

@@ -48,8 +48,20 @@ func (p *Pools) change(ctx context.Context, name, how string, members []string) 
 }
 
 // Members returns the members of a pool in their order.
-func (p *Pools) Members(ctx context.Context, limit time.Time, name string) ([]string, error) {
-	reply, _, err := p.store.Eval(ctx, limit, Run{&scripts.PoolMembers, []string{p.key(name)}, nil})
+func (p *Pools) Members(ctx context.Context, name string) ([]string, error) {
+	return p.membersIn(ctx, how{limit: LimitFromNow()}, name)
+}
+
+// Candidates is [Pools.Members] for an acquire that is to follow, and must end by the limit as well.
+//
+// Nothing is lost if the question is asked twice, and still it is sent once only. The connection is tried before
+// then, if it was idle. Without that a dead one would cost the acquire its only repeat.
+func (p *Pools) Candidates(ctx context.Context, limit time.Time, name string) ([]string, error) {
+	return p.membersIn(ctx, how{limit: limit, once: true}, name)
+}
+
+func (p *Pools) membersIn(ctx context.Context, h how, name string) ([]string, error) {
+	reply, _, err := p.store.eval(ctx, h, Run{&scripts.PoolMembers, []string{p.key(name)}, nil})
 	if err != nil {
 		return nil, err
 	}

@@ -99,6 +99,7 @@ const ID = "host:1/01ARZ3NDEKTSV4RRFFQ69G5FAV"
 // usual are the replies to commands and scripts: nil to all others.
 var usual = map[string]any{
 	"CLIENT":    "OK",
+	"PING":      "PONG",
 	"CLIENT ID": int64(1), "INFO server": []byte("run_id:parrot"),
 	"SCAN hash": []any{[]byte("0"), []any{[]byte("lock-waiting:" + ID)}},
 	"HGETALL":   []any{[]byte("job"), []byte("2"), []byte("job2"), []byte("0")},
@@ -109,6 +110,11 @@ var usual = map[string]any{
 	"owner":  []any{[]byte(ID), int64(1000)},
 	"take":   []any{},
 	"reset":  []any{[]byte("reset"), []byte(ID), int64(2000)},
+
+	"acquire_any":  []any{int64(1), []byte("1700000000000000")},
+	"pool_members": []any{[]byte("a"), []byte("b")},
+	"pool_assign":  []any{int64(1), int64(0)}, "pool_change": int64(1),
+	"register": []any{[]byte("done"), nil},
 }
 
 // looked returns what the look script does where every lock is free.
