@@ -93,14 +93,11 @@ func (b *block) acquire(ctx context.Context) (*store.Held, error) {
 // the lock was blocked before.
 func (b *block) once(ctx context.Context) (held *store.Held, err error) {
 	b.repeated = false
-	err = b.engine.twice(ctx, func() (err error) {
+	err = b.engine.Call(ctx, "block", b.name, func() (err error) { // which Close refuses
 		held, err = b.acquire(ctx)
 		b.repeated = b.repeated || store.Sent(err)
 		return err
 	})
-	if err != nil {
-		err = Explain("block", b.name, err)
-	}
 	if !b.repeated || err == nil && held == nil {
 		return held, err
 	}

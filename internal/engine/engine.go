@@ -109,7 +109,11 @@ func (e *Engine) Twice(ctx context.Context, do func() error) error { return e.tw
 // Call does something as a call of its own, that may be done again after a network error. op and name are for the
 // error.
 func (e *Engine) Call(ctx context.Context, op, name string, do func() error) error {
-	if err := e.Step(ctx, do); err != nil {
+	if err := e.Enter(ctx); err != nil {
+		return err
+	}
+	defer e.Leave()
+	if err := e.twice(ctx, do); err != nil {
 		return Explain(op, name, err)
 	}
 	return nil
