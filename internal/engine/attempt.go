@@ -114,11 +114,23 @@ func (a *attempt) granted(ctx context.Context, id string, repeated bool, got Got
 	if !l.handing.handOut() { // and Close gives it back
 		return nil, ErrClosed
 	}
-	tell(e.events.Acquired, Acquired{
-		Name: l.name, Label: l.settings.Label, Fence: l.fence,
-		Waited: time.Since(a.since), Until: l.Deadline(),
-	})
+	l.handOver(time.Since(a.since))
 	return l, nil
+}
+
+// handOver tells of the lease. If that does not return, by a panic of the hook or the end of its goroutine,
+// nobody gets the lease, and it ends as one that the program dropped.
+func (l *Lease) handOver(waited time.Duration) {
+	returned := false
+	defer func() {
+		if !returned {
+			l.Drop()
+		}
+	}()
+	tell(l.events.Acquired, Acquired{
+		Name: l.name, Label: l.settings.Label, Fence: l.fence, Waited: waited, Until: l.Deadline(),
+	})
+	returned = true
 }
 
 // hold begins the lease of what Redis granted to an acquire that was sent after before.
