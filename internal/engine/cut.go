@@ -147,7 +147,7 @@ func (c *cutter) quietLocked(ctx context.Context, ttl time.Duration) error {
 func (c *cutter) seen(ttl time.Duration) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	strange := ttl > c.longestLocked()+strangeBy
+	strange := store.Millis(ttl-strangeBy) > store.Millis(c.longestLocked()) // which is what Redis was asked for
 	switch {
 	case c.phase == cutUnderWay: // its own answer comes
 	case strange:

@@ -45,6 +45,10 @@ func TestCutterPhases(t *testing.T) {
 		t.Error("the first strange TTL is told once")
 	}
 	wantPhase(t, "a strange TTL", c, cutWanted)
+	uneven := &cutter{longest: 30*time.Second - time.Microsecond} // Redis was asked for 30 s
+	if uneven.seen(31 * time.Second) {
+		t.Error("a second more than what a TTL was rounded up to is strange")
+	}
 	c.seen(30 * time.Second)
 	wantPhase(t, "one that was set right", c, cutNone)
 	if _, _, ok := c.begin(); ok {
