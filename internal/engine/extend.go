@@ -28,7 +28,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 		return err
 	}
 	_ = l.term.Confirm(sent, ttl, margin) // its error is the term's
-	l.setRight(ctx)
+	l.setRight(ctx, l.term)
 	return l.Err()
 }
 
@@ -67,7 +67,7 @@ func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Durati
 		l.term.Shorten(at, left, min(margin, left))
 	}
 	_ = l.term.Confirm(at, left, min(margin, left)) // its error is the term's
-	l.setRight(ctx)
+	l.setRight(ctx, l.term)
 	return left, l.Err()
 }
 
@@ -84,7 +84,7 @@ func (l *Lease) Verify(ctx context.Context) error {
 	if err := l.answered("check", answer, err); err != nil {
 		return err
 	}
-	l.setRight(ctx)
+	l.setRight(ctx, l.term)
 	return l.Err()
 }
 
@@ -140,12 +140,12 @@ func (l *Lease) cut() (e store.Extension, ok bool) {
 }
 
 // setRight has the key cut if an answer has just shown that it is to be: by the renewals, or if the lease
-// has none, here.
-func (l *Lease) setRight(ctx context.Context) {
+// has none, here. t is the lease's term, which a renewal may know before the lease does.
+func (l *Lease) setRight(ctx context.Context, t *renewal.Term[*Lease]) {
 	switch {
 	case l.settings.NoExpiry || !l.cuts.urgent():
 	case !l.settings.NoRenewal:
-		l.term.Hurry()
+		t.Hurry()
 	default:
 		if e, ok := l.cut(); ok {
 			answer, err := l.store.Extend(ctx, l.holding, e)

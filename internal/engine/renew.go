@@ -87,7 +87,7 @@ func (c *carried) outcome() renewal.Result {
 func renewed(t *renewal.Term[*Lease], until time.Time) {
 	l := t.Data()
 	l.stats.renewed()
-	l.setRight(context.Background()) // the term is queued again, so that it can be hurried
+	l.setRight(context.Background(), t) // t is queued again, so that it can be hurried
 	tell(l.events.Renewed, Renewed{l.name, until})
 }
 

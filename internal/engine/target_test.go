@@ -171,6 +171,23 @@ func TestNewKindIsRenewed(t *testing.T) {
 	})
 }
 
+// Locks and slots are renewed together, by scripts of which Redis may know some, or none.
+func TestNewKindIsRenewedWithLocks(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		w := b.want()
+		w.Target = &engine.Name{Store: b.Store(), Lock: "job"}
+		lock, err := b.TryLock(t.Context(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slot := b.take(t)
+		time.Sleep(time.Minute)
+		if !lock.Valid() || !slot.Valid() {
+			t.Errorf("after a minute: the lock %v, the slot %v", lock.Err(), slot.Err())
+		}
+	})
+}
+
 // Whoever takes a slot away is told by the next renewal.
 func TestNewKindIsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
