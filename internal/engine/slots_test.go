@@ -12,7 +12,7 @@ import (
 
 // A slot is one of so many slots that a key has: a kind of thing that neither this package nor store knows. The key
 // is a sorted set of the ids that have a slot, by the time at which each loses it. All of it stands in this
-// file: how to ask for a slot, to prolong it, to give it up, to put a signal back and to look.
+// file: the script, and how to ask for a slot, what is held of it, and how one waits for it.
 type slot struct {
 	store *store.Store
 	key   string
@@ -20,71 +20,59 @@ type slot struct {
 	id    string // under which it is held, or may be
 }
 
-// now drops the slots whose time is over. t is the server's time in milliseconds.
-const now = `local c, k, n = redis.call, KEYS[1], tonumber(ARGV[1])
-local t = c('TIME'); t = t[1] * 1000 + math.floor(t[2] / 1000)
-c('ZREMRANGEBYSCORE', k, '-inf', t)
-local function least() local l = c('ZRANGE', k, 0, 0, 'WITHSCORES'); return l[1], math.floor(l[2] - t) end `
+var slots = scripts.New("slots", `
+local call, key, of, verb, id, ttl = redis.call, KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
+local now = call('TIME'); now = now[1] * 1000 + math.floor(now[2] / 1000)
+call('ZREMRANGEBYSCORE', key, '-inf', now)
+local mine, free = call('ZSCORE', key, id), call('ZCARD', key) < of
+local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')
+local function wake() call('LPUSH', KEYS[2], '1') call('PEXPIRE', KEYS[2], 1000) end
+if verb == 'look' then return free and -2 or first[2] - now end
+if verb == 'wake' then if free and call('LLEN', KEYS[2]) == 0 then wake() end return 0 end
+if verb == 'give' then if call('ZREM', key, id) == 0 then return 'not held' end wake() return 'released' end
+if verb == 'take' and not (mine or free) then return {first[1], first[2] - now} end
+if verb ~= 'take' and not mine then return {'free', '', -2} end
+if verb == 'by' then ttl = mine - now + ttl end
+if verb ~= 'check' then call('ZADD', key, now + ttl, id) end
+return {'ours', '', call('ZSCORE', key, id) - now}`, func([]any, any) bool { return true })
 
-func script(name, source string) *scripts.Script {
-	s := scripts.New(name, now+source, func([]any, any) bool { return true })
-	return &s
+func (s slot) run(verb string, ttl time.Duration) store.Run {
+	keys, args := []string{s.key, s.Signal(s.key)}, []any{s.of, verb, s.id, store.Millis(ttl)}
+	return store.Run{Script: &slots, Keys: keys, Args: args}
 }
 
-var (
-	takeSlot = script("take", `if not c('ZSCORE', k, ARGV[2]) and c('ZCARD', k) >= n then return {least()} end
-c('ZADD', k, t + ARGV[3], ARGV[2]) return {}`)
-	keepSlot = script("keep", `if not c('ZSCORE', k, ARGV[2]) then return {'free', '', -2} end
-if ARGV[3] ~= 'check' then c('ZADD', k, t + ARGV[4], ARGV[2]) end
-return {'ours', '', math.floor(c('ZSCORE', k, ARGV[2]) - t)}`)
-	giveSlot = script("give", `if c('ZREM', k, ARGV[2]) == 0 then return 'not held' end
-c('LPUSH', KEYS[2], '1') c('PEXPIRE', KEYS[2], 1000) return 'released'`)
-	mendSlot = script("mend", `if c('ZCARD', k) >= n or c('LLEN', KEYS[2]) > 0 then return 0 end
-c('LPUSH', KEYS[2], '1') c('PEXPIRE', KEYS[2], 1000) return 0`)
-	seeSlots = script("see", `if c('ZCARD', k) < n then return -2 end local _, left = least() return left`)
-)
-
-func (s slot) run(sc *scripts.Script, args ...any) store.Run {
-	return store.Run{Script: sc, Keys: []string{s.key, s.Signal(s.key)}, Args: append([]any{s.of}, args...)}
+func (s slot) eval(ctx context.Context, verb string) (reply any, err error) {
+	reply, _, err = s.store.Eval(ctx, store.LimitFromNow(), s.run(verb, 0))
+	return reply, err
 }
+
+func left(reply any) time.Duration { return time.Duration(reply.(int64)) * time.Millisecond }
 
 // The target, and its one and only try.
 
-func (s slot) Name() string       { return s.key }
-func (s slot) Place() signal.Name { return signal.Name{Kind: "slots", Name: s.key} }
+func (s slot) Name() string { return s.key }
+
+func (s slot) Place() signal.Name                   { return signal.Name{Kind: "slots", Name: s.key} }
+func (s slot) MayHold(o engine.Order) store.Holding { s.id = o.ID; return s }
 
 func (s slot) Ask(ctx context.Context, a engine.Asker) (*engine.Lease, *store.Held, error) {
 	return a.Send(ctx, store.LimitFromNow(), s)
 }
 
 func (s slot) Send(ctx context.Context, limit time.Time, o engine.Order) (engine.Got, error) {
-	reply, sent, err := s.store.Eval(ctx, limit, s.run(takeSlot, o.ID, store.Millis(o.TTL)))
-	if parts, _ := reply.([]any); err != nil || len(parts) > 0 {
-		return engine.Got{Held: heldFor(parts)}, err
-	}
-	return engine.Got{Name: s.key, Holding: s.MayHold(o), Sent: sent}, nil
-}
-
-func heldFor(parts []any) *store.Held {
-	if len(parts) < 2 {
-		return nil
-	}
-	left, _ := parts[1].(int64)
-	return &store.Held{Owner: string(parts[0].([]byte)), TTL: time.Duration(left) * time.Millisecond}
-}
-
-func (s slot) MayHold(o engine.Order) store.Holding {
 	s.id = o.ID
-	return s
+	reply, sent, err := s.store.Eval(ctx, limit, s.run("take", o.TTL))
+	if by, _ := reply.([]any); len(by) == 2 {
+		return engine.Got{Held: &store.Held{Owner: string(by[0].([]byte)), TTL: left(by[1])}}, nil
+	}
+	return engine.Got{Name: s.key, Holding: s, Sent: sent}, err
 }
 
 // What is held.
 
-func (s slot) Extend(e store.Extension) store.Run {
-	return s.run(keepSlot, s.id, string(e.Do), store.Millis(e.TTL))
-}
-func (s slot) Release(time.Duration) store.Run    { return s.run(giveSlot, s.id) }
-func (s slot) Repair(bool) (r store.Run, ok bool) { return s.run(mendSlot), true }
+func (s slot) Extend(e store.Extension) store.Run { return s.run(string(e.Do), e.TTL) }
+func (s slot) Release(time.Duration) store.Run    { return s.run("give", 0) }
+func (s slot) Repair(bool) (store.Run, bool)      { return s.run("wake", 0), true }
 func (s slot) Unfenced() store.Holding            { return s }
 
 // The kind, for those who wait.
@@ -92,23 +80,15 @@ func (s slot) Unfenced() store.Holding            { return s }
 func (s slot) Signal(key string) string { return "slots-signal:" + key }
 func (s slot) Heard(string, string)     {}
 
-func (s slot) Look(ctx context.Context, keys []string) (left []signal.Left, err error) {
-	for range keys { // the tests have one key
-		reply, _, err := s.store.Eval(ctx, store.LimitFromNow(), s.run(seeSlots))
-		if err != nil {
-			return nil, err
-		}
-		switch ms, _ := reply.(int64); {
-		case ms < 0:
-			left = append(left, signal.Free)
-		default:
-			left = append(left, signal.For(time.Duration(ms)*time.Millisecond))
-		}
-	}
-	return left, nil
+func (s slot) GiveBack(ctx context.Context, _ string) error {
+	_, err := s.eval(ctx, "wake")
+	return err
 }
 
-func (s slot) GiveBack(ctx context.Context, _ string) error {
-	_, _, err := s.store.Eval(ctx, store.LimitFromNow(), s.run(mendSlot))
-	return err
+func (s slot) Look(ctx context.Context, _ []string) ([]signal.Left, error) { // the tests have one key
+	reply, err := s.eval(ctx, "look")
+	if n, ok := reply.(int64); !ok || n < 0 {
+		return []signal.Left{signal.Free}, err
+	}
+	return []signal.Left{signal.For(left(reply))}, err
 }
