@@ -13,11 +13,13 @@ import (
 func FuzzKeys(f *testing.F) {
 	for i, name := range parrot.Names {
 		f.Add("", name, "app:", parrot.Names[len(parrot.Names)-1-i])
+		f.Add("app:", name, "app:", name)
 	}
 	for _, prefix := range []string{"l", "lo", "lock", "app:lock", "*", "[a]", `\`, "x:"} {
 		f.Add(prefix, "ock:x", "", "x")
 		f.Add(prefix, "x", prefix+prefix, "x")
 	}
+	f.Add("", "x", "", fuzzClient+":0")
 	f.Add("lock:", "x", "", "lock:x") // were such prefixes allowed
 	f.Add("lock-signal:", "x", "", "lock:x")
 	f.Fuzz(func(t *testing.T, prefix1, name1, prefix2, name2 string) {

@@ -24,10 +24,17 @@ func FuzzTTL(f *testing.F) {
 		if ttl != want || !ok {
 			t.Errorf("a PTTL of %d ms becomes %v, %v, want %v", pttl, ttl, ok, want)
 		}
-		left, err := parseLeft(pttl)
-		if d, held := left.Time(); held != (pttl >= 0) || held && d != want ||
-			(left == signal.Unknown) != (pttl < -2) || (err != nil) != (pttl < -2) {
-			t.Errorf("a look that finds %d ms becomes %v, %v", pttl, left, err)
+		wantLeft, good := signal.For(want), pttl >= -2
+		switch {
+		case pttl == -1:
+			wantLeft = signal.Forever
+		case pttl == -2:
+			wantLeft = signal.Free
+		case pttl < 0:
+			wantLeft = signal.Unknown
+		}
+		if left, err := parseLeft(pttl); left != wantLeft || good != (err == nil) {
+			t.Errorf("a look that finds %d ms becomes %v, %v, want %v", pttl, left, err, wantLeft)
 		}
 	})
 }
