@@ -20,11 +20,13 @@ type Want struct {
 	Op       string // what errors call it: "acquire", "adopt"
 }
 
-// An attempt is what one call of Lock or TryLock asks of Redis.
+// An attempt is what one call of Lock or TryLock asks of Redis. It belongs to the goroutine of the
+// call, and has no mutex. What it leaves behind is the janitor's.
 //
-// It keeps the id of an acquire whose outcome is not known. That one is repeated under the same id, which
-// Redis then finds or does not find. Every other acquire has a fresh one. An id that the user chose may be
-// somebody else's as well, so an acquire under it is never repeated when its outcome is not known.
+// It keeps the id of an acquire whose outcome is not known. That one is repeated under the same id,
+// which Redis then finds or does not find. Every other acquire has a fresh one. An id that the user
+// chose may be somebody else's as well, so an acquire under it is never repeated when its outcome
+// is not known.
 type attempt struct {
 	engine *Engine
 	want   Want
@@ -39,6 +41,7 @@ type attempt struct {
 	stray  bool      // an acquire under a chosen id is in doubt, and stays so
 }
 
+// attempt returns a new attempt. Nothing of it is in doubt.
 func (e *Engine) attempt(w Want, since time.Time) attempt {
 	a := attempt{engine: e, want: w, name: w.Target.Name(), since: since}
 	if c, ok := w.Target.(Chooser); ok {
@@ -47,13 +50,23 @@ func (e *Engine) attempt(w Want, since time.Time) attempt {
 	return a
 }
 
-// ask asks for the target. It returns a lease, or who holds it, or the error. It blocks until ctx ends, at most
-// for the operation limit.
+// ask asks for the target. It returns a lease, or who holds it, or the error. It blocks until ctx
+// ends, at most for the operation limit.
 func (a *attempt) ask(ctx context.Context) (*Lease, *store.Held, error) {
 	return a.want.Target.Ask(ctx, a)
 }
 
 // Send sends one acquire.
+//
+// At most one acquire is in doubt at a time. If Redis answers a repeat, that settles the doubt one
+// way or the other:
+//   - granted: the id is ours, by this acquire or the earlier one. The earlier one may still be
+//     executed, so the lease remembers that it was repeated. What else the earlier one may take is
+//     released.
+//   - held by somebody else: the earlier one took nothing so far. It is handed to the janitor, and
+//     the next acquire has a fresh id.
+//
+// If the repeat itself gets no reply, the doubt begins anew, under the same id.
 func (a *attempt) Send(ctx context.Context, limit time.Time, t Try) (*Lease, *store.Held, error) {
 	repeat := a.id != ""
 	id, err := a.nextID()
@@ -82,6 +95,7 @@ func (a *attempt) Send(ctx context.Context, limit time.Time, t Try) (*Lease, *st
 	return lease, nil, err
 }
 
+// order says how a try under an id is to acquire. It points to the settings, which do not change.
 func (a *attempt) order(id string, repeat bool) Order {
 	return Order{Settings: &a.want.Settings, ID: id, Chosen: a.chosen != "", Repeat: repeat}
 }
@@ -96,6 +110,10 @@ func (a *attempt) nextID() (string, error) {
 }
 
 // granted makes the lease of what Redis granted.
+//
+// The lease begins before the key is made permanent, and before the program gets it. So Close finds
+// every lease that was granted: as one to withhold, which granted then notices, or as one that was
+// handed out. The handing decides which, once.
 func (a *attempt) granted(ctx context.Context, id string, repeated bool, got Got) (*Lease, error) {
 	e := a.engine
 	a.id = ""
@@ -118,8 +136,8 @@ func (a *attempt) granted(ctx context.Context, id string, repeated bool, got Got
 	return l, nil
 }
 
-// handOver tells of the lease. If that does not return, by a panic of the hook or the end of its goroutine,
-// nobody gets the lease, and it ends as one that the program dropped.
+// handOver tells of the lease. If that does not return, by a panic of the hook or the end of its
+// goroutine, nobody gets the lease, and it ends as one that the program dropped.
 func (l *Lease) handOver(waited time.Duration) {
 	returned := false
 	defer func() {
@@ -134,6 +152,9 @@ func (l *Lease) handOver(waited time.Duration) {
 }
 
 // hold begins the lease of what Redis granted to an acquire that was sent after before.
+//
+// The lease counts from before, not from the reply: Redis began to count the TTL in between. It is
+// added to the stats first, since it can end, and be taken off, while Add still runs.
 func (e *Engine) hold(l *Lease, before time.Time) (err error) {
 	s := &l.settings
 	l.cuts.longest = s.TTL
@@ -158,7 +179,9 @@ func (e *Engine) hold(l *Lease, before time.Time) (err error) {
 	return err
 }
 
-// doubt takes note of an acquire whose outcome is not known.
+// doubt takes note of an acquire whose outcome is not known. Under a chosen id it stays in doubt
+// for the rest of the call: a repeat that finds the id there could not tell our acquire from
+// somebody else's.
 func (a *attempt) doubt(id string, t Try) {
 	if a.chosen != "" {
 		a.stray = true
@@ -176,14 +199,15 @@ func (a *attempt) InDoubt() Try {
 	return a.tried
 }
 
-// Abandon deals with an acquire in doubt that was not found when it was repeated. It is lost, or will be
-// executed yet.
+// Abandon deals with an acquire in doubt that was not found when it was repeated. It is lost, or
+// will be executed yet.
 func (a *attempt) Abandon() { a.cleanUp(time.Now().Add(store.OperationLimit)) }
 
 // settle has an acquire cleaned up that is still in doubt when its call ends: at once, behind it on
 // the same connection if that lives, and again later.
 func (a *attempt) settle() { a.cleanUp(time.Now()) }
 
+// cleanUp hands the acquire in doubt to the janitor. It does nothing if none is.
 func (a *attempt) cleanUp(due time.Time) {
 	if a.id == "" {
 		return
@@ -197,16 +221,20 @@ func (a *attempt) release(h store.Holding, due time.Time) {
 	a.engine.janitor.AddLate(janitor.Task{What: h, Due: due, Until: a.until}, a.gaveUp)
 }
 
-// hopeless reports whether asking again after err is of no use.
+// hopeless reports whether asking again after err is of no use. Before the first connection, a
+// network error is taken for a mistake in the address. Before the first answer, so is a server that
+// is not the master.
 func (a *attempt) hopeless(ctx context.Context, err error) bool {
 	s := a.engine.store
 	return ctx.Err() != nil || a.stray || !repeatable(err) ||
-		errors.Is(err, errLate) && a.chosen != "" || // its clean-up is under way, and would be found
+		// Its clean-up is under way, and would be found.
+		errors.Is(err, errLate) && a.chosen != "" ||
 		store.Broken(err) && !s.Met() ||
 		s.Misled(err)
 }
 
-// twice asks, and once again after a network error.
+// twice asks, and once again after a network error. A second error is final, and what is in doubt
+// then is left to the janitor.
 func (a *attempt) twice(ctx context.Context) (*Lease, error) {
 	lease, held, err := a.ask(ctx)
 	if store.Broken(err) && !a.hopeless(ctx, err) {

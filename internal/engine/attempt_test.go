@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/inmemory"
 )
 
-// A lease is never handed out if the hook that is told of it does not return. The program can neither use it
-// nor give it back, so it ends as one that was dropped.
+// A lease is never handed out if the hook that is told of it does not return. The program can
+// neither use it nor give it back, so it ends as one that was dropped.
 func TestLeaseWhoseHookDoesNotReturn(t *testing.T) {
 	t.Parallel()
 	for how, hook := range map[string]func(){"panic": func() { panic("hook") }, "Goexit": runtime.Goexit} {

@@ -10,7 +10,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Block keeps everybody from the lock of a name for d: lock.Client.Block says how. It is a call of its own.
+// Block keeps everybody from the lock of a name for d: lock.Client.Block says how. It is a call of
+// its own.
+//
+// Calls about one name take turns. Each looks at the janitor's list to find whether what is there
+// is ours, and changes the list when it is done. Between the two no other call of this engine may
+// put something else there.
 func (e *Engine) Block(ctx context.Context, name, label string, d time.Duration) error {
 	if err := e.Enter(ctx); err != nil {
 		return err
@@ -45,7 +50,8 @@ func (e *Engine) Block(ctx context.Context, name, label string, d time.Duration)
 	}
 }
 
-// A block is one call of Block. What it puts there is its id with an ending, which no release matches.
+// A block is one call of Block, and belongs to its goroutine. What it puts there is its id with an
+// ending, which no release matches.
 type block struct {
 	engine *Engine
 	name   string
@@ -58,11 +64,13 @@ type block struct {
 	repeated bool   // an attempt before the last one is in doubt
 }
 
+// block returns a new block with a fresh id. It does no input or output.
 func (e *Engine) block(name, label string, d time.Duration) (*block, error) {
 	id, err := NewID(label)
 	return &block{engine: e, name: name, label: label, length: d, since: time.Now(), id: id}, err
 }
 
+// lock returns the lock as held under an id, to be seen to in the background.
 func (b *block) lock(id string) store.Lock { return b.engine.store.Lock(b.name, id) }
 
 // signalAtEnd gives a signal when the block is over that begins now.
@@ -81,7 +89,9 @@ func (b *block) began(ctx context.Context) {
 	}
 }
 
-// acquire blocks a lock that is free, or held as b says. It returns who holds it, nil if it is blocked.
+// acquire blocks a lock that is free, or held as b says. It returns who holds it, nil if it is
+// blocked. It compares and sets, so a repeat under the same id changes nothing that the first one
+// did.
 func (b *block) acquire(ctx context.Context) (*store.Held, error) {
 	got, err := b.engine.store.Acquire(ctx, store.LimitFromNow(), store.Acquisition{
 		Name: b.name, ID: b.id + owner.KeptSuffix, TTL: b.length, NoFence: true, Must: b.from,
@@ -89,8 +99,8 @@ func (b *block) acquire(ctx context.Context) (*store.Held, error) {
 	return got.Held, err
 }
 
-// once is acquire, and once again after a network error. What is in doubt after that is cleaned up, unless
-// the lock was blocked before.
+// once is acquire, and once again after a network error. What is in doubt after that is cleaned up,
+// unless the lock was blocked before.
 func (b *block) once(ctx context.Context) (held *store.Held, err error) {
 	b.repeated = false
 	err = b.engine.Call(ctx, "block", b.name, func() (err error) { // which Close refuses
@@ -113,7 +123,8 @@ func (b *block) once(ctx context.Context) (held *store.Held, err error) {
 	return nil, err
 }
 
-// undo has a block under an id undone from due on that may be executed late.
+// undo has a block under an id undone from due on that may be executed late. An id that is undone
+// must not be the one that blocks: see rename.
 func (b *block) undo(id string, due time.Time) {
 	now := time.Now()
 	t := janitor.Task{What: b.lock(id + owner.KeptSuffix), Due: due, Until: now.Add(b.length + store.OperationLimit)}
@@ -121,8 +132,8 @@ func (b *block) undo(id string, due time.Time) {
 }
 
 // rename gives a block another id whose first attempt was in doubt and may be executed late: after
-// a Reset it would block the lock once more. Under an id that the block does not have any more it is undone.
-// If Redis does not answer, the block stays as it is.
+// a Reset it would block the lock once more. Under an id that the block does not have any more it
+// is undone. If Redis does not answer, the block stays as it is.
 func (b *block) rename(ctx context.Context) {
 	id, err := NewID(b.label)
 	if err != nil {

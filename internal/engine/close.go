@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/renewal"
 )
 
-// Shutdown refuses new calls and waits for the functions that Do runs, then closes the engine: lock.Client.Shutdown
-// says how.
+// Shutdown refuses new calls and waits for the functions that Do runs, then closes the engine:
+// lock.Client.Shutdown says how.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	e.refuse()
 	var err error
@@ -39,6 +39,18 @@ func (e *Engine) refuse() (calls <-chan struct{}) {
 	return e.calls.close()
 }
 
+// close ends things in an order in which nothing is left behind:
+//
+//  1. Calls and functions of Do are refused, so that there are no new leases. One that is granted
+//     yet finds its handing withheld, or the renewals closed.
+//  2. All leases end, and jobs are told. Their margins begin.
+//  3. What they hold is released, each when its margin is over. That wakes who waits elsewhere.
+//  4. Calls and releases under way end by themselves. Both may still add to the janitor's work, so
+//     the janitor is closed after them.
+//  5. The hub gives back what signals its waiters did not use, for which it needs the store.
+//
+// No step waits beyond end. At that time a timer cuts the connections, and what waits for Redis
+// fails.
 func (e *Engine) close() {
 	defer close(e.closed)
 	began := time.Now()
@@ -58,7 +70,8 @@ func (e *Engine) close() {
 	e.store.Close(time.Until(end))
 }
 
-// longestMargin returns the longest margin of the terms. Nobody works under a lease that was not handed out.
+// longestMargin returns the longest margin of the terms. Nobody works under a lease that was not
+// handed out.
 func longestMargin(terms []*renewal.Term[*Lease]) time.Duration {
 	var longest time.Duration
 	for _, t := range terms {
@@ -69,7 +82,8 @@ func longestMargin(terms []*renewal.Term[*Lease]) time.Duration {
 	return longest
 }
 
-// settle gives back what ended leases hold, each after its margin, and waits until end for the functions of Do.
+// settle gives back what ended leases hold, each after its margin, and waits until end for the
+// functions of Do.
 func (e *Engine) settle(terms []*renewal.Term[*Lease], began, end time.Time, fns <-chan struct{}) {
 	var others []endedLease
 	inDo := false
@@ -93,7 +107,8 @@ func (e *Engine) settle(terms []*renewal.Term[*Lease], began, end time.Time, fns
 		for n < min(len(others), store.BatchSize) && time.Until(others[n].due) <= 0 {
 			n++
 		}
-		limit := store.LimitFromNow() // who calls Unlock meanwhile waits for it, and not for the other margins
+		// Who calls Unlock meanwhile waits for this limit, and not for the other margins.
+		limit := store.LimitFromNow()
 		if end.Before(limit) {
 			limit = end
 		}
@@ -105,16 +120,17 @@ func (e *Engine) settle(terms []*renewal.Term[*Lease], began, end time.Time, fns
 	}
 }
 
-// An endedLease is a lease that Close has ended. It may not know its term yet: the acquire that was granted at
-// this moment is still to tell it.
+// An endedLease is a lease that Close has ended. It may not know its term yet: the acquire that was
+// granted at this moment is still to tell it.
 type endedLease struct {
 	*Lease
 	due   time.Time // when the margin is over
 	cause error
 }
 
-// releaseAll gives back what leases hold that Close has ended, except those that the program released
-// meanwhile.
+// releaseAll gives back what leases hold that Close has ended, except those that the program
+// released meanwhile. Each is claimed as by Release, so that a call of it gets this result. Between
+// the claim and the result there is one round trip, and no wait for a margin.
 func (e *Engine) releaseAll(leases []endedLease, limit time.Time) {
 	tasks := make([]janitor.Task, 0, len(leases))
 	runs := make([]store.Run, 0, len(leases))

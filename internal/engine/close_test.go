@@ -11,7 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/inmemory"
 )
 
-// A call that is refused gets the plain error: nothing of it was begun that would have to be explained.
+// A call that is refused gets the plain error: nothing of it was begun that would have to be
+// explained.
 func TestRefusedCalls(t *testing.T) {
 	t.Parallel()
 	s := inmemory.New()

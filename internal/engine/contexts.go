@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// An End ends a context of a lease. It does not refer to the lease, so that a program that dropped both the
-// lease and the context is noticed. The lease refers to it, so that whoever kept nothing but the context's
-// Done channel is told.
+// An End ends a context of a lease. It does not refer to the lease, so that a program that dropped
+// both the lease and the context is noticed. The lease refers to it, so that whoever kept nothing
+// but the context's Done channel is told.
 type End struct {
 	inner context.Context
 	stop  context.CancelCauseFunc
@@ -21,7 +21,8 @@ type contexts struct {
 	over  bool // they were told
 }
 
-// add has a context told of the end. It returns false if that has been.
+// add has a context told of the end. It returns false if that has been. The mutex decides between
+// the two, so no context is forgotten: what end does not find here, add refuses.
 func (c *contexts) add(e *End) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,7 +52,8 @@ func (c *contexts) remove(e *End) {
 	delete(c.live, e)
 }
 
-// end tells all contexts, and those that are added later are not told.
+// end tells all contexts, and those that are added later are not told. It tells them without the
+// mutex: what hangs on a context (context.AfterFunc, say) may call remove.
 func (c *contexts) end(err error) {
 	c.mu.Lock()
 	c.over = true

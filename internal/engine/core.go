@@ -8,7 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// A core is what everything in an engine shares: who asks, who holds and who cleans up. Its fields do not change.
+// A core is what everything in an engine shares: who asks, who holds and who cleans up. Its fields
+// do not change.
 type core struct {
 	store   *store.Store
 	janitor *janitor.Janitor
@@ -16,10 +17,13 @@ type core struct {
 	words   Words
 	stats   counters
 
-	releases gate // the releases under way, of calls of Release and Detach
+	// releases are those under way, of calls of Release and Detach. Close waits for them after the
+	// calls, since a function that Do ran may release while everything else has ended.
+	releases gate
 }
 
-// twice does something, and once again after a network error.
+// twice does something, and once again after a network error. Who calls it knows that to do it
+// twice is the same as once, or finds out by the answer.
 func (c *core) twice(ctx context.Context, do func() error) error {
 	err := do()
 	if err != nil && store.Broken(err) && ctx.Err() == nil && c.store.Met() {

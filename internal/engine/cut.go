@@ -10,23 +10,24 @@ import (
 )
 
 const (
-	// strangeBy is by how much a key's TTL must exceed everything that the lease asked for. A cut leaves a key
-	// alone that has lost as much since it was seen.
+	// strangeBy is by how much a key's TTL must exceed everything that the lease asked for. A cut
+	// leaves a key alone that has lost as much since it was seen.
 	strangeBy = time.Second
 	// cutEvery is the least time between two cuts, unless a renewal is due anyway.
 	cutEvery = time.Second
 )
 
-// A cutter decides when the key of a lease is cut: its TTL is more than the lease ever asked for, since
-// somebody else, or the server's clock, changed it, and after a crash it would block the lock for as long.
+// A cutter decides when the key of a lease is cut: its TTL is more than the lease ever asked for,
+// since somebody else, or the server's clock, changed it, and after a crash it would block the lock
+// for as long.
 //
-// A cut is the only extend that shortens a key, and it may be executed late. So that it never leaves less
-// than the lease believes in, two things hold:
+// A cut is the only extend that shortens a key, and it may be executed late. So that it never
+// leaves less than the lease believes in, two things hold:
 //
-//  1. No belief exceeds the longest TTL that the lease has asked for, which is noted before an extend is
-//     sent; and that is what a cut leaves.
-//  2. While a cut may be executed, nothing longer is asked for: whoever wants to waits for its answer, and is
-//     refused if none came.
+//  1. No belief exceeds the longest TTL that the lease has asked for, which is noted before an
+//     extend is sent; and that is what a cut leaves.
+//  2. While a cut may be executed, nothing longer is asked for: whoever wants to waits for its
+//     answer, and is refused if none came.
 //
 // The phases:
 //
@@ -36,8 +37,8 @@ const (
 //	under way it was answered                   -> none
 //	          no reply came, or it was not sent -> wanted
 //
-// Beside that a cut without a reply is in doubt for a while: the key's TTL may be right again, and another
-// cut may be sent, but rule 2 still holds.
+// Beside that a cut without a reply is in doubt for a while: the key's TTL may be right again, and
+// another cut may be sent, but rule 2 still holds.
 type cutter struct {
 	mu sync.Mutex // guards the fields below
 
@@ -59,6 +60,8 @@ const (
 	cutUnderWay
 )
 
+// longestLocked is what the key may have by what was asked for, and what a cut leaves. What is
+// being added counts in full, since Redis may have added it before the answer came.
 func (c *cutter) longestLocked() time.Duration { return min(c.longest+c.adding, MaxTTL) }
 
 // most returns the longest TTL that the key can have by what the lease has asked for.
@@ -68,8 +71,9 @@ func (c *cutter) most() time.Duration {
 	return c.longestLocked()
 }
 
-// ask takes note that the lease is about to ask for ttl. If a cut is under way it waits for its end, which
-// comes within an operation limit, or until ctx ends. The error Is [ErrInvalid] if a cut is in doubt.
+// ask takes note that the lease is about to ask for ttl. If a cut is under way it waits for its
+// end, which comes within an operation limit, or until ctx ends. The error Is [ErrInvalid] if a cut
+// is in doubt.
 func (c *cutter) ask(ctx context.Context, ttl time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,8 +87,8 @@ func (c *cutter) ask(ctx context.Context, ttl time.Duration) error {
 	return nil
 }
 
-// add takes note that the lease is about to add d to what the key has. It waits and is refused as ask.
-// After it has succeeded, added must be called.
+// add takes note that the lease is about to add d to what the key has. It waits and is refused as
+// ask. After it has succeeded, added must be called.
 func (c *cutter) add(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,8 +102,8 @@ func (c *cutter) add(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// added says that the key has left now after d was added to it, and returns how much of that the lease may
-// believe in: what somebody else has added may be cut.
+// added says that the key has left now after d was added to it, and returns how much of that the
+// lease may believe in: what somebody else has added may be cut.
 func (c *cutter) added(d, left time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,8 +113,8 @@ func (c *cutter) added(d, left time.Duration) time.Duration {
 	return left
 }
 
-// notAdded says that d was not added, or that it is not known: then the key may have it, and whether it
-// does is not strange.
+// notAdded says that d was not added, or that it is not known: then the key may have it, and
+// whether it does is not strange.
 func (c *cutter) notAdded(d time.Duration, maybe bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,8 +124,8 @@ func (c *cutter) notAdded(d time.Duration, maybe bool) {
 	c.adding -= d
 }
 
-// quietLocked waits until no cut is under way, without the mutex meanwhile. It returns an error if one may
-// be executed yet, or if ctx ends.
+// quietLocked waits until no cut is under way, without the mutex meanwhile. It returns an error if
+// one may be executed yet, or if ctx ends.
 func (c *cutter) quietLocked(ctx context.Context, ttl time.Duration) error {
 	for c.phase == cutUnderWay {
 		over := c.over
@@ -147,7 +151,8 @@ func (c *cutter) quietLocked(ctx context.Context, ttl time.Duration) error {
 func (c *cutter) seen(ttl time.Duration) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	strange := store.Millis(ttl-strangeBy) > store.Millis(c.longestLocked()) // which is what Redis was asked for
+	// Redis was asked for whole milliseconds.
+	strange := store.Millis(ttl-strangeBy) > store.Millis(c.longestLocked())
 	switch {
 	case c.phase == cutUnderWay: // its own answer comes
 	case strange:
@@ -160,16 +165,16 @@ func (c *cutter) seen(ttl time.Duration) (first bool) {
 	return first
 }
 
-// urgent reports whether a cut is to be sent now. If it is not, one that is wanted goes with the next
-// renewal: whoever raises the TTL again and again must not make us send as often.
+// urgent reports whether a cut is to be sent now. If it is not, one that is wanted goes with the
+// next renewal: whoever raises the TTL again and again must not make us send as often.
 func (c *cutter) urgent() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.phase == cutWanted && (c.began.IsZero() || time.Since(c.began) >= cutEvery)
 }
 
-// begin returns the cut that is to be sent now, if one is: the TTL that it leaves, and the one up to which
-// it leaves the key alone. After it has returned true, end must be called.
+// begin returns the cut that is to be sent now, if one is: the TTL that it leaves, and the one up
+// to which it leaves the key alone. After it has returned true, end must be called.
 func (c *cutter) begin() (ttl, above time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

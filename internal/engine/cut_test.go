@@ -122,8 +122,8 @@ func TestCutterAdding(t *testing.T) {
 	}
 }
 
-// What is added again and again, or at once, with no reply or with none yet, does not go beyond what a lease
-// may ask for, and overflows nothing.
+// What is added again and again, or at once, with no reply or with none yet, does not go beyond
+// what a lease may ask for, and overflows nothing.
 func TestCutterAddingIsBounded(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(*cutter){

@@ -10,7 +10,12 @@ import (
 	"github.com/holdfast-go/holdfast/renewal"
 )
 
-// Detach ends the lease but leaves what it holds held, for whoever knows the id: lock.Lease.Detach says how.
+// Detach ends the lease but leaves what it holds held, for whoever knows the id: lock.Lease.Detach
+// says how.
+//
+// It claims the release, so that a later Release does nothing: the holding is somebody else's
+// business then. Of two calls at once only one gets the id. The term ends before the last extend is
+// sent, so no renewal can follow that and touch a key which others have adopted.
 func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 	if l.releases.enter() { // as Release does
 		defer l.releases.leave()
@@ -45,13 +50,13 @@ func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 	return l.id, nil
 }
 
-// Settle waits until an operation limit has passed since the acquire, if that was repeated. It returns the
-// context's error if that ends.
+// Settle waits until an operation limit has passed since the acquire, if that was repeated. It
+// returns the context's error if that ends.
 //
-// The earlier acquire would, after the lock has been adopted and released, take it for nobody. And nobody cleans
-// up by an id that was handed on. It is executed later than that only after a cut of the network, where Redis
-// refuses to end a connection and the dialer's connections cannot be reset: then the lock is held for its
-// TTL.
+// The earlier acquire would, after the lock has been adopted and released, take it for nobody. And
+// nobody cleans up by an id that was handed on. It is executed later than that only after a cut of
+// the network, where Redis refuses to end a connection and the dialer's connections cannot be
+// reset: then the lock is held for its TTL.
 func (l *Lease) Settle(ctx context.Context) error {
 	wait := store.OperationLimit - time.Since(l.since)
 	if !l.repeated || wait <= 0 {
@@ -69,8 +74,8 @@ func (l *Lease) Settle(ctx context.Context) error {
 	}
 }
 
-// confirm gives the key its full TTL for the last time. gone is why the lease is lost, if the answer says that it
-// is not ours any more.
+// confirm gives the key its full TTL for the last time. gone is why the lease is lost, if the
+// answer says that it is not ours any more.
 func (l *Lease) confirm(ctx context.Context) (gone, err error) {
 	last := to(l.term.TTL())
 	if l.settings.NoExpiry {
@@ -92,6 +97,9 @@ func (l *Lease) confirm(ctx context.Context) (gone, err error) {
 
 // makePermanent takes the TTL from the key of a lease without expiry. If that fails, the renewing
 // goroutine goes on trying.
+//
+// The key was taken with a TTL, so that it expires if the process dies in between. Until Redis
+// confirms, the lease goes by that TTL.
 func (l *Lease) makePermanent(ctx context.Context) {
 	sent := renewal.Now()
 	answer, err := l.store.Extend(ctx, l.holding, store.Extension{Do: store.Persist})

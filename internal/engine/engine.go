@@ -18,8 +18,12 @@ type Options struct {
 	Keep       bool // Close leaves what is held to expire
 }
 
-// An Engine makes the acquisitions of one client. It is open from [New] to [Engine.Close]. Its methods may be
-// called from any goroutine.
+// An Engine makes the acquisitions of one client. It is open from [New] to [Engine.Close]. Its
+// methods may be called from any goroutine.
+//
+// It starts no goroutine itself, save the timer by which Close cuts the connections. Those that
+// work for it belong to its hub, its leases and its janitor, which Close closes and waits for.
+// Everything else happens on the goroutine of whoever calls.
 type Engine struct {
 	core
 	hub        *signal.Hub
@@ -81,8 +85,8 @@ func (e *Engine) Stats() Stats {
 // Closing returns a channel that is closed when the engine begins to refuse calls.
 func (e *Engine) Closing() <-chan struct{} { return e.closing }
 
-// Enter begins a call. The error Is [ErrInvalid] if ctx is nil, or [ErrClosed]. Each success is followed by
-// [Engine.Leave].
+// Enter begins a call. The error Is [ErrInvalid] if ctx is nil, or [ErrClosed]. Each success is
+// followed by [Engine.Leave].
 func (e *Engine) Enter(ctx context.Context) error {
 	if ctx == nil {
 		return Invalid("the context is nil: pass context.Background()")
@@ -96,8 +100,8 @@ func (e *Engine) Enter(ctx context.Context) error {
 // Leave ends a call.
 func (e *Engine) Leave() { e.calls.leave() }
 
-// EnterDo begins a function that Do runs. It returns false if the engine is closed. Each success is followed by
-// [Engine.LeaveDo].
+// EnterDo begins a function that Do runs. It returns false if the engine is closed. Each success is
+// followed by [Engine.LeaveDo].
 func (e *Engine) EnterDo() bool { return e.fns.enter() }
 
 // LeaveDo ends a function that Do runs.
@@ -106,8 +110,8 @@ func (e *Engine) LeaveDo() { e.fns.leave() }
 // Twice does something within a call, and once again after a network error.
 func (e *Engine) Twice(ctx context.Context, do func() error) error { return e.twice(ctx, do) }
 
-// Call does something as a call of its own, that may be done again after a network error. op and name are for the
-// error.
+// Call does something as a call of its own, that may be done again after a network error. op and
+// name are for the error.
 func (e *Engine) Call(ctx context.Context, op, name string, do func() error) error {
 	if err := e.Enter(ctx); err != nil {
 		return err
@@ -119,8 +123,9 @@ func (e *Engine) Call(ctx context.Context, op, name string, do func() error) err
 	return nil
 }
 
-// Step is one round trip of a call that takes many. The engine is entered for that time only: Close
-// need not wait for the rest of the call, and what runs between two round trips may be user code.
+// Step is one round trip of a call that takes many, whose error the caller explains. The engine is
+// entered for that time only: Close need not wait for the rest of the call, and what runs between
+// two round trips may be user code.
 func (e *Engine) Step(ctx context.Context, do func() error) error {
 	if err := e.Enter(ctx); err != nil {
 		return err

@@ -133,8 +133,8 @@ func Invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...)
 }
 
-// Explain wraps an error of Redis, or of the way there, for the user. The result Is [ErrUnknown] if the call
-// may have been executed.
+// Explain wraps an error of Redis, or of the way there, for the user. The result Is [ErrUnknown] if
+// the call may have been executed.
 func Explain(op, name string, err error) error {
 	if store.Sent(err) {
 		return fmt.Errorf("lock: %s %q: %w: %w", op, name, ErrUnknown, translated(err))
@@ -167,6 +167,6 @@ func repeatable(err error) bool {
 	return store.Repeatable(err)
 }
 
-// ErrNoClient is the error of using a client that is nil, or that was not made by lock.Open or lock.New. Where no
-// error is returned it is the panic's.
+// ErrNoClient is the error of using a client that is nil, or that was not made by lock.Open or
+// lock.New. Where no error is returned it is the panic's.
 var ErrNoClient = Invalid("the client is nil: use the one that Open or New returned, if their error is nil")

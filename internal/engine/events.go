@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Events are told what happens. Any may be nil. They are called with no mutex held, on the goroutine that the
-// hook of the same name in lock.Hooks says, which waits for them.
+// Events are told what happens. Any may be nil. They are called with no mutex held, on the
+// goroutine that the hook of the same name in lock.Hooks says, which waits for them.
 type Events struct {
 	Acquired      func(Acquired)
 	Waiting       func(Waiting)

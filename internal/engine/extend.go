@@ -10,6 +10,10 @@ import (
 )
 
 // Extend makes ttl the lease's TTL: lock.Lease.Extend says how, and has checked ttl.
+//
+// Retime comes before anything is sent. A shorter TTL counts from there on, whatever becomes of the
+// extend. A longer one counts only when Confirm says so, from the time at which the answered extend
+// was sent. Renewals that run beside it ask for the new TTL already, and neither shortens the key.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	if err := l.mayAsk(ctx, ttl); err != nil {
 		return err
@@ -32,8 +36,8 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	return l.Err()
 }
 
-// mayAsk returns why the lease may not ask for a TTL now: it has ended, or a cut is in doubt. It may block,
-// see cutter.ask.
+// mayAsk returns why the lease may not ask for a TTL now: it has ended, or a cut is in doubt. It
+// may block, see cutter.ask.
 func (l *Lease) mayAsk(ctx context.Context, ttl time.Duration) error {
 	if err := l.Err(); err != nil {
 		return err
@@ -63,7 +67,9 @@ func (l *Lease) ExtendBy(ctx context.Context, d time.Duration) (left time.Durati
 	margin := l.settings.MarginFor(left)
 	if left > ttl {
 		l.term.Retime(left, margin)
-	} else { // somebody may have shortened what the key had: then the lease ends with it, unless it is renewed
+	} else {
+		// Somebody may have shortened what the key had. Then the lease ends with it, unless it is
+		// renewed.
 		l.term.Shorten(at, left, min(margin, left))
 	}
 	_ = l.term.Confirm(at, left, min(margin, left)) // its error is the term's
@@ -96,8 +102,9 @@ func (l *Lease) prolong(ctx context.Context, ttl time.Duration) (store.Extended,
 // to is what brings a key to a TTL. It never shortens it: see cutter.
 func to(ttl time.Duration) store.Extension { return store.Extension{Do: store.Prolong, TTL: ttl} }
 
-// answered returns the error of a call that asked with an extend. If that says that the holding is not
-// ours the lease ends.
+// answered returns the error of a call that asked with an extend. If that says that the holding is
+// not ours the lease ends. The error is then the lease's own: somebody else may have ended it
+// first.
 func (l *Lease) answered(op string, answer store.Extended, err error) error {
 	switch {
 	case err == nil:
@@ -116,8 +123,10 @@ func (l *Lease) answered(op string, answer store.Extended, err error) error {
 	return nil
 }
 
-// learn draws from the answer to an extend what it says of the lease. The error is an *OtherOwner if
-// it is not ours.
+// learn draws from the answer to an extend what it says of the lease. The error is an *OtherOwner
+// if it is not ours. Answers to two extends may be learned from in either order. What an old one
+// says of the TTL does no harm: the next answer sets it right, and a cut leaves alone what it does
+// not exceed.
 func (l *Lease) learn(answer store.Extended) error {
 	if !answer.Ours() {
 		return otherOwner(answer.Owner)
@@ -139,8 +148,8 @@ func (l *Lease) cut() (e store.Extension, ok bool) {
 	return store.Extension{Do: store.Cut, TTL: ttl, Above: above}, ok
 }
 
-// setRight has the key cut if an answer has just shown that it is to be: by the renewals, or if the lease
-// has none, here. t is the lease's term, which a renewal may know before the lease does.
+// setRight has the key cut if an answer has just shown that it is to be: by the renewals, or if the
+// lease has none, here. t is the lease's term, which a renewal may know before the lease does.
 func (l *Lease) setRight(ctx context.Context, t *renewal.Term[*Lease]) {
 	switch {
 	case l.settings.NoExpiry || !l.cuts.urgent():

@@ -92,7 +92,8 @@ func TestLateVisits(t *testing.T) {
 	}
 }
 
-// An unlocked lock without expiry, or one that was lost, has what was left of its TTL at every visit.
+// An unlocked lock without expiry, or one that was lost, has what was left of its TTL at every
+// visit.
 func TestLateVisitsOfALockWithoutExpiry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,19 @@ import (
 	"github.com/holdfast-go/holdfast/renewal"
 )
 
-// A Lease is one acquisition of something. It has no way back to what the program has of it, so that one that the
-// program dropped can be noticed. Its methods may be called from any goroutine.
+// A Lease is one acquisition of something. It has no way back to what the program has of it, so
+// that one that the program dropped can be noticed. Its methods may be called from any goroutine.
+//
+// A lease has no goroutine. Three others act on it beside the program's: the renewing one extends
+// and ends it, Close ends and releases it, and the janitor sees to what is left. Each of its ends
+// is decided once:
+//
+//	the term      by renewal.Term, for whatever ends it first: a release, a loss, Close
+//	the release   by claim: the first one to ask does it, and everybody gets its result
+//	the handing   whether Lock returned the lease, or Close came before
+//
+// What does not change after the lease was made needs no mutex. Everything else is atomic, or has a
+// mutex of its own, and none of these is held while another is taken.
 type Lease struct {
 	*core
 	name     string
@@ -22,19 +33,21 @@ type Lease struct {
 	holding  store.Holding // what is held
 	settings Settings
 
-	term      *renewal.Term[*Lease] // set before the lease is handed out; callbacks have their own
-	since     time.Time             // when Redis had granted it
-	late      atomic.Int64          // nanoseconds from then until it was handed out
-	repeated  bool                  // an earlier acquire of this id may be executed late
-	inDo      atomic.Bool           // Do releases it
+	// term is set before the lease is handed out, but after the renewals know it. What they call
+	// must use the term that it is given.
+	term      *renewal.Term[*Lease]
+	since     time.Time    // when Redis had granted it
+	late      atomic.Int64 // nanoseconds from then until it was handed out
+	repeated  bool         // an earlier acquire of this id may be executed late
+	inDo      atomic.Bool  // Do releases it
 	handing   handing
 	dropped   atomic.Bool // the program dropped the lease: the next renewal ends it
 	permanent atomic.Bool // of a lease without expiry: its key was last seen to have none
 	cuts      cutter
 	contexts  contexts
 
-	mu      sync.Mutex // guards the field below
-	release *release
+	mu      sync.Mutex // guards the field below, and two fields of the release
+	release *release   // nil until somebody claims it; it does not change any more then
 }
 
 // A release is the one release of a lease, for whoever asks for it.
@@ -79,8 +92,8 @@ func (l *Lease) lost(cause error) error { return l.words.lost(l.name, cause) }
 
 // Drop takes note that the program has dropped the lease.
 //
-// It only leaves a note. The runtime calls it from outside of any synctest bubble. From there the channels and
-// timers of a lease in a bubble must not be touched.
+// It only leaves a note. The runtime calls it from outside of any synctest bubble. From there the
+// channels and timers of a lease in a bubble must not be touched.
 func (l *Lease) Drop() { l.dropped.Store(true) }
 
 // UsedByDo takes note that Do releases the lease, so that Close leaves it to Do.
@@ -100,7 +113,11 @@ func (l *Lease) Context(parent context.Context) (context.Context, *End) {
 // Forget ends a context of the lease.
 func (l *Lease) Forget(end *End) { l.contexts.remove(end) }
 
-// ending is what the renewal calls at once when a term has ended.
+// ending is what the renewal calls at once when a term has ended, on whichever goroutine ended it.
+// Jobs are told here, by their contexts. So nothing here may block, and no hook is called.
+//
+// A lease that Close ends before it was handed out is withheld here, before Close looks which ones
+// were.
 func ending(t *renewal.Term[*Lease], cause error) {
 	l := t.Data()
 	if errors.Is(cause, renewal.ErrClosed) {
@@ -109,8 +126,9 @@ func ending(t *renewal.Term[*Lease], cause error) {
 	l.contexts.end(l.lost(cause))
 }
 
-// ended is what the renewal calls after that. While a release is under way, Events.Lost has to wait for its
-// end: a hook that calls Unlock would otherwise wait for an Unlock that waits for the hook.
+// ended is what the renewal calls after that, once for each term. While a release is under way,
+// Events.Lost has to wait for its end: a hook that calls Unlock would otherwise wait for an Unlock
+// that waits for the hook.
 func ended(t *renewal.Term[*Lease], cause error) {
 	l := t.Data()
 	err := l.lost(cause)
@@ -131,7 +149,9 @@ func ended(t *renewal.Term[*Lease], cause error) {
 	}
 }
 
-// tellLater reports whether a release is under way, which tells of the loss at its end.
+// tellLater reports whether a release is under way, which tells of the loss at its end. The mutex
+// is what decides: conclude sets over and reads lost under it, so a loss is told by exactly one of
+// the two.
 func (l *Lease) tellLater(err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,7 +162,8 @@ func (l *Lease) tellLater(err error) bool {
 	return later
 }
 
-// claim returns the release, and whether it is the caller who does it.
+// claim returns the release, and whether it is the caller who does it. Whoever does it must call
+// conclude: the others wait for that, without a limit of their own.
 func (l *Lease) claim() (r *release, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,8 +174,9 @@ func (l *Lease) claim() (r *release, first bool) {
 	return l.release, true
 }
 
-// conclude gives everybody who asks for the release its result, and tells of a loss that came to light
-// meanwhile.
+// conclude gives everybody who asks for the release its result, and tells of a loss that came to
+// light meanwhile. The hook is called when done is closed already, so that it may call Unlock
+// itself.
 func (l *Lease) conclude(r *release, err error) {
 	l.mu.Lock()
 	r.err, r.over = err, true
@@ -166,8 +188,8 @@ func (l *Lease) conclude(r *release, err error) {
 	}
 }
 
-// until returns when nobody has to care any more about a release that was not answered: the key has expired by
-// itself then.
+// until returns when nobody has to care any more about a release that was not answered: the key has
+// expired by itself then.
 func (l *Lease) until(now time.Time) time.Time {
 	if l.settings.NoExpiry {
 		return now.Add(forEver)
@@ -181,8 +203,8 @@ func (l *Lease) mayBeOvertaken(now time.Time) bool {
 	return l.repeated && now.Sub(l.since) < janitor.LateLimit
 }
 
-// task returns the task to release the lease's holding: if the lease was held to the end, not before its
-// minimum is over.
+// task returns the task to release the lease's holding: if the lease was held to the end, not
+// before its minimum is over.
 func (l *Lease) task(held bool) janitor.Task {
 	t := janitor.Task{What: l.holding, NoExpiry: l.settings.NoExpiry}
 	keep := l.since.Add(l.settings.AtLeast + time.Duration(l.late.Load()))

@@ -8,14 +8,16 @@ import (
 )
 
 const (
-	// firstPause is how long the second event of a kind is kept back; each later pause is twice as long.
+	// firstPause is how long the second event of a kind is kept back; each later pause is twice as
+	// long.
 	firstPause = time.Second
 	// longestPause is also the time after which a kind that has not come any more counts as new.
 	longestPause = time.Minute
 )
 
-// A pace keeps trouble that goes on from flooding whoever is told of it: of each kind the first event is
-// told, and then one after 1, 2, 4 s and so on, up to one a minute. Its zero value is ready.
+// A pace keeps trouble that goes on from flooding whoever is told of it: of each kind the first
+// event is told, and then one after 1, 2, 4 s and so on, up to one a minute. Its zero value is
+// ready.
 type pace struct {
 	mu    sync.Mutex // guards the field below
 	kinds map[string]*paced
@@ -29,8 +31,8 @@ type paced struct {
 	times int           // how often it came since it was told
 }
 
-// due takes note of trouble. It reports whether that is to be told, and how often trouble of its kind came
-// since it was told last, this time included.
+// due takes note of trouble. It reports whether that is to be told, and how often trouble of its
+// kind came since it was told last, this time included. Nothing is told here, under the mutex.
 func (p *pace) due(err error) (times int, ok bool) {
 	kind, now := store.Cause(err), time.Now()
 	p.mu.Lock()

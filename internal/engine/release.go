@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Release ends the lease and gives back what it holds: lock.Lease.Unlock says how. It blocks at most for two
-// operation limits.
+// Release ends the lease and gives back what it holds: lock.Lease.Unlock says how. It blocks at
+// most for two operation limits.
 func (l *Lease) Release() error {
 	return l.releaseOnce(func() error {
 		limit := time.Now().Add(2 * store.OperationLimit)
@@ -19,8 +19,8 @@ func (l *Lease) Release() error {
 	})
 }
 
-// Finish is Release for Do. If the lease has ended before, it is given back in the background: the job
-// was told, and its caller is not to wait for a Redis that hangs.
+// Finish is Release for Do. If the lease has ended before, it is given back in the background: the
+// job was told, and its caller is not to wait for a Redis that hangs.
 func (l *Lease) Finish() error {
 	return l.releaseOnce(func() error {
 		limit := time.Now().Add(2 * store.OperationLimit)
@@ -32,7 +32,11 @@ func (l *Lease) Finish() error {
 	})
 }
 
-// releaseOnce has the first of all calls end the lease, and gives every one the result.
+// releaseOnce has the first of all calls end the lease, and gives every one the result. The others
+// block as long as the first one does, which is two operation limits at most.
+//
+// A call that comes when Close has shut the gate goes on all the same. Nobody waits for it then.
+// Once the connections are cut it fails at once.
 func (l *Lease) releaseOnce(end func() error) error {
 	if l.releases.enter() { // before the claim, so that Close waits for whoever has that
 		defer l.releases.leave()
@@ -53,14 +57,20 @@ func (l *Lease) released(r *release, err error) {
 	tell(l.events.Released, Released{l.name, err})
 }
 
-// send sends the release, twice at most, and is back by the limit. held says that the lease was valid when it
-// was ended.
+// send sends the release, twice at most, and is back by the limit. held says that the lease was
+// valid when it was ended.
+//
+// The term is ended before anything is sent, and so no renewal is written any more. The release
+// goes another way than renewals do, and a renewal behind it would be answered "not held".
+//
+// After a lost reply the second release may find nothing. Then the first one did it, if the key
+// could not have expired by then. Whether it could is looked at before the second one is sent.
 func (l *Lease) send(held bool, limit time.Time) error {
 	t, began := l.task(held), time.Now()
 	a := answer{held: held, ended: l.term.Err()}
 	a.found, a.err = l.store.Release(context.Background(), store.LimitFromNow(), t.Release())
-	// A demoted master answers READONLY, and the line gives its connection up: the next one may be to
-	// the right server.
+	// A demoted master answers READONLY, and the line gives its connection up: the next one may be
+	// to the right server.
 	if store.Broken(a.err) || store.Misplaced(a.err) {
 		a.doubt = store.Sent(a.err)
 		until := l.term.Until()
@@ -89,7 +99,8 @@ type answer struct {
 	err    error
 }
 
-// result turns the answer to a release into what its callers get.
+// result turns the answer to a release into what its callers get. Whatever it says, what may be
+// left of the holding is given to the janitor first.
 func (l *Lease) result(t janitor.Task, a answer) error {
 	err := a.err
 	retry := err != nil && (repeatable(err) || a.doubt || errors.Is(err, store.ErrReply))
@@ -115,7 +126,7 @@ func (l *Lease) result(t janitor.Task, a answer) error {
 		return nil
 	case a.found == store.HandedOn: // before any of the releases came
 		return l.foundLost(errGone)
-	case a.doubt && t.Keep.IsZero() && a.inTime: // it was ours at the first attempt, which then did it
+	case a.doubt && t.Keep.IsZero() && a.inTime: // it was ours at the first attempt, which did it
 		return nil
 	case a.doubt && time.Until(t.Keep) <= 0: // it is not ours, but perhaps it has expired
 		return fmt.Errorf("lock: unlock %q: %w: whether it was released before it expired was not told",
@@ -124,8 +135,9 @@ func (l *Lease) result(t janitor.Task, a answer) error {
 	return l.foundLost(errGone)
 }
 
-// foundLost takes note that the release found the lease lost, which Events.Lost has not been told yet,
-// and returns what its callers get.
+// foundLost takes note that the release found the lease lost, which Events.Lost has not been told
+// yet, and returns what its callers get. The lease itself ended as released: it was believed in
+// until then.
 func (l *Lease) foundLost(cause error) error {
 	err := l.words.Lost(l.name, cause)
 	l.mu.Lock()
@@ -140,9 +152,9 @@ func (l *Lease) notHeld(cause error) error {
 	return fmt.Errorf("lock: unlock %q: %w: %w", l.name, ErrNotHeld, cause)
 }
 
-// tidy has the holding released in the background: from a time on until Redis answers (zero: not at all),
-// once more after an operation limit if an earlier release may be executed yet, and again and again if
-// an earlier acquire may. a is what is known by then.
+// tidy has the holding released in the background: from a time on until Redis answers (zero: not at
+// all), once more after an operation limit if an earlier release may be executed yet, and again and
+// again if an earlier acquire may. a is what is known by then.
 func (l *Lease) tidy(t janitor.Task, from time.Time, a answer) {
 	now := time.Now()
 	t.Until = l.until(now)
@@ -152,9 +164,10 @@ func (l *Lease) tidy(t janitor.Task, from time.Time, a answer) {
 	}
 	switch {
 	case l.mayBeOvertaken(now):
-		// An acquire that is executed now draws a later token for this very id. But so does who adopts
-		// the lock and keeps the id: that one must not be hit, so Redis must have told that nobody has.
-		// After that nobody can: the id is nowhere, and was never given to anybody by the late acquire.
+		// An acquire that is executed now draws a later token for this very id. But so does who
+		// adopts the lock and keeps the id: that one must not be hit, so Redis must have told that
+		// nobody has. After that nobody can: the id is nowhere, and was never given to anybody by
+		// the late acquire.
 		if a.err == nil && a.found != store.HandedOn {
 			t.What = t.What.Unfenced()
 		}
@@ -166,7 +179,8 @@ func (l *Lease) tidy(t janitor.Task, from time.Time, a answer) {
 	}
 }
 
-// giveBack releases what was granted to a lease that was over by then, or to which nobody will get the lease.
+// giveBack releases what was granted to a lease that was over by then, or to which nobody will get
+// the lease.
 func (l *Lease) giveBack() {
 	now := time.Now()
 	t := l.task(false)

@@ -8,7 +8,12 @@ import (
 	"github.com/holdfast-go/holdfast/renewal"
 )
 
-// renew is what the renewal calls to extend a batch. Leases that the program has dropped are ended instead.
+// renew is what the renewal calls to extend a batch. Leases that the program has dropped are ended
+// instead.
+//
+// It runs on the one renewing goroutine, so what blocks here holds up every lease. All cuts of the
+// batch are ended before any outcome is looked at. Outcomes call hooks, a hook may call Extend, and
+// that waits for a cut of the same batch.
 func (c *core) renew(batch []renewal.Request[*Lease], limit time.Duration, written func()) []renewal.Result {
 	results := make([]renewal.Result, len(batch))
 	runs := make([]store.Run, 0, len(batch))
@@ -32,7 +37,7 @@ func (c *core) renew(batch []renewal.Request[*Lease], limit time.Duration, writt
 			sent[n].cuts.end(sent[n].err)
 		}
 	}
-	for _, s := range sent { // now that no cut is under way: hooks are called here, which may wait for it
+	for _, s := range sent { // hooks are called here, which may wait for a cut that is under way
 		results[s.at] = s.outcome()
 	}
 	return results
@@ -47,8 +52,8 @@ type carried struct {
 	err    error
 }
 
-// renewal returns the extend with which the lease is renewed: a cut, if one is wanted, which leaves at least
-// the TTL that is to be renewed.
+// renewal returns the extend with which the lease is renewed: a cut, if one is wanted, which leaves
+// at least the TTL that is to be renewed.
 func (l *Lease) renewal(r renewal.Request[*Lease]) (e store.Extension, cut bool) {
 	if r.NoExpiry {
 		return l.lasting(), false
@@ -59,8 +64,9 @@ func (l *Lease) renewal(r renewal.Request[*Lease]) (e store.Extension, cut bool)
 	return to(r.TTL), false
 }
 
-// lasting is how a lease without expiry is checked. Once it is known to have none nothing is written any more:
-// a check that is executed late must not take the TTL from what was left to expire meanwhile.
+// lasting is how a lease without expiry is checked. Once it is known to have none nothing is
+// written any more: a check that is executed late must not take the TTL from what was left to
+// expire meanwhile.
 func (l *Lease) lasting() store.Extension {
 	if l.permanent.Load() {
 		return store.Extension{Do: store.Check}
@@ -84,6 +90,8 @@ func (c *carried) outcome() renewal.Result {
 	return renewal.Result{Outcome: renewal.Renewed}
 }
 
+// renewed is what the renewal calls after a renewal was confirmed, on the renewing goroutine. The
+// lease may have ended meanwhile.
 func renewed(t *renewal.Term[*Lease], until time.Time) {
 	l := t.Data()
 	l.stats.renewed()
@@ -91,6 +99,7 @@ func renewed(t *renewal.Term[*Lease], until time.Time) {
 	tell(l.events.Renewed, Renewed{l.name, until})
 }
 
+// renewalFailed is what the renewal calls after one failed that will be repeated.
 func renewalFailed(t *renewal.Term[*Lease], err error) {
 	l := t.Data()
 	l.stats.retried()

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Seize takes the lock of a name whoever holds it: lock.Mutex.Seize says how. id is the one that the user chose, "" for
-// a fresh one. It is a call of its own.
+// Seize takes the lock of a name whoever holds it: lock.Mutex.Seize says how. id is the one that
+// the user chose, "" for a fresh one. It is a call of its own.
 func (e *Engine) Seize(ctx context.Context, name, id string, s Settings) (*Lease, error) {
 	if err := e.Enter(ctx); err != nil {
 		return nil, err
@@ -25,8 +25,8 @@ func (e *Engine) Seize(ctx context.Context, name, id string, s Settings) (*Lease
 	}
 }
 
-// takeFrom takes the lock from whoever holds it at the moment, and from nobody else: so that what is
-// executed late, after a repeat was granted and released, takes it from nobody.
+// takeFrom takes the lock from whoever holds it at the moment, and from nobody else: so that what
+// is executed late, after a repeat was granted and released, takes it from nobody.
 func (e *Engine) takeFrom(ctx context.Context, n Name, s Settings, since time.Time) (*Lease, error) {
 	var held *store.Held
 	err := e.twice(ctx, func() (err error) {

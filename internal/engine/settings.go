@@ -11,8 +11,8 @@ const (
 	MaxTTL = 366 * 24 * time.Hour
 	// MaxTTLText is how errors call MaxTTL, which would print as hours.
 	MaxTTLText = "366 days"
-	// NoExpiryTTL is what is taken with that is not to expire, before it is made permanent, and what it gets
-	// back when it is left to expire.
+	// NoExpiryTTL is what is taken with that is not to expire, before it is made permanent, and
+	// what it gets back when it is left to expire.
 	NoExpiryTTL = janitor.LetExpire
 	// minMargin is what a timer may be late on a busy machine.
 	minMargin = 10 * time.Millisecond
@@ -41,9 +41,10 @@ func (s *Settings) MarginFor(ttl time.Duration) time.Duration {
 	return defaultMargin(ttl)
 }
 
-// defaultMargin is the share of a TTL that is given up for clocks and timers that are not exact, and for
-// the job to stop. Close waits for it, so it does not grow with long TTLs beyond what clocks need. NTP slews
-// a clock by at most 0.05 % (RFC 5905), so two clocks that it keeps drift apart by 0.1 % at most.
+// defaultMargin is the share of a TTL that is given up for clocks and timers that are not exact,
+// and for the job to stop. Close waits for it, so it does not grow with long TTLs beyond what
+// clocks need. NTP slews a clock by at most 0.05 % (RFC 5905), so two clocks that it keeps drift
+// apart by 0.1 % at most.
 func defaultMargin(ttl time.Duration) time.Duration {
 	return max(min(ttl/20, max(time.Minute, ttl/1000)), minMargin)
 }

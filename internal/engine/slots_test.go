@@ -10,9 +10,10 @@ import (
 	"github.com/holdfast-go/holdfast/signal"
 )
 
-// A slot is one of so many slots that a key has: a kind of thing that neither this package nor store knows. The key
-// is a sorted set of the ids that have a slot, by the time at which each loses it. All of it stands in this
-// file: the script, and how to ask for a slot, what is held of it, and how one waits for it.
+// A slot is one of so many slots that a key has: a kind of thing that neither this package nor
+// store knows. The key is a sorted set of the ids that have a slot, by the time at which each loses
+// it. All of it stands in this file: the script, and how to ask for a slot, what is held of it, and
+// how one waits for it.
 type slot struct {
 	store *store.Store
 	key   string

@@ -2,7 +2,8 @@ package engine
 
 import "sync"
 
-// Stats say what an engine does at one moment, and what it has done. lock.Stats documents the fields.
+// Stats say what an engine does at one moment, and what it has done. lock.Stats documents the
+// fields.
 type Stats struct {
 	Waiting     int
 	Held        int
@@ -14,12 +15,14 @@ type Stats struct {
 	Connections int
 }
 
-// counters are the stats in the making.
+// counters are the stats in the making. One mutex guards all, so that a snapshot is of one moment:
+// atomics would let it show a lease that was acquired and is not held, say.
 type counters struct {
 	mu  sync.Mutex // guards the field below
 	now Stats
 }
 
+// snapshot returns the stats of this moment.
 func (c *counters) snapshot() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,12 +84,14 @@ func (c *counters) lost() {
 	c.now.Lost++
 }
 
+// renewed counts a renewal that Redis confirmed.
 func (c *counters) renewed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now.Renewals++
 }
 
+// retried counts what is sent again, or will be.
 func (c *counters) retried() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// A new kind of thing is acquired by the engine alone. The tests here are about slots, see slot: nothing outside of
-// that file knows them.
+// A new kind of thing is acquired by the engine alone. The tests here are about slots, see slot:
+// nothing outside of that file knows them.
 
 // bench is an engine on a Redis in the process, within a bubble.
 type bench struct {

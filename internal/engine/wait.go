@@ -11,7 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/signal"
 )
 
-// A wait is one call of Lock that did not get what it wanted at once.
+// A wait is one call of Lock that did not get what it wanted at once. It belongs to the goroutine
+// of the call, as its attempt does. The hub's goroutines reach it only by its place in line.
 type wait struct {
 	attempt
 	place *signal.Waiter
@@ -22,8 +23,8 @@ type wait struct {
 	failed  int       // how many these are
 }
 
-// begin asks, and waits while somebody else holds the target. Whoever finds others of this engine in line goes behind
-// them without asking.
+// begin asks, and waits while somebody else holds the target. Whoever finds others of this engine
+// in line goes behind them without asking.
 func (w *wait) begin(ctx context.Context) (*Lease, error) {
 	if w.engine.hub.Queued(w.want.Target.Place()) {
 		if err := w.alreadyHeld(ctx); err != nil {
@@ -45,8 +46,9 @@ func (w *wait) begin(ctx context.Context) (*Lease, error) {
 	return w.inQueue(ctx)
 }
 
-// alreadyHeld looks whether the target is held under the id that the user chose, which the others in the
-// queue would find out only after it was released. What goes wrong with that does not matter.
+// alreadyHeld looks whether the target is held under the id that the user chose, which the others
+// in the queue would find out only after it was released. What goes wrong with that does not
+// matter.
 func (w *wait) alreadyHeld(ctx context.Context) error {
 	if w.chosen == "" {
 		return nil
@@ -59,6 +61,10 @@ func (w *wait) alreadyHeld(ctx context.Context) error {
 }
 
 // inQueue waits for the turn to ask, asks, and so on.
+//
+// Only the head of a line asks. It tells the others who holds the target, for their errors.
+// Whichever way it returns, by a panic of a hook too, it leaves the line: the next one becomes the
+// head, and a signal that was not used goes on.
 func (w *wait) inQueue(ctx context.Context) (lease *Lease, err error) {
 	e := w.engine
 	if !e.stats.wait(e.maxWaiters) {
@@ -104,7 +110,8 @@ func (w *wait) tooMany() error {
 	return errors.Join(append([]error{err}, w.met...)...)
 }
 
-// persist asks until Redis answers.
+// persist asks until Redis answers. An error that passes does not cost the head of a line its
+// place. Those behind it are told that nobody knows who holds the target.
 func (w *wait) persist(ctx context.Context) (*Lease, *store.Held, error) {
 	for {
 		lease, held, err := w.ask(ctx)
@@ -163,8 +170,8 @@ func (w *wait) note(err error) {
 	w.met = append(w.met, err)
 }
 
-// pause waits 20 to 200 ms before the next attempt, or until ctx ends. It returns false at once when
-// the engine is closed.
+// pause waits 20 to 200 ms before the next attempt, or until ctx ends. It returns false at once
+// when the engine is closed.
 func (w *wait) pause(ctx context.Context) bool {
 	t := time.NewTimer(20*time.Millisecond + rand.N(180*time.Millisecond))
 	defer t.Stop()
@@ -178,6 +185,9 @@ func (w *wait) pause(ctx context.Context) bool {
 }
 
 // end returns the error with which the waiting ends.
+//
+// The context is looked at first. When it ends while an acquire is under way, the acquire's own
+// error says only that it was given up.
 func (w *wait) end(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return w.fail(err)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxLate bounds how many holdings the janitor comes back for. Beyond it the oldest is left to expire. It bounds
-// how many ends of minimums are to be signalled, too, which may be a year ahead.
+// maxLate bounds how many holdings the janitor comes back for. Beyond it the oldest is left to
+// expire. It bounds how many ends of minimums are to be signalled, too, which may be a year ahead.
 const maxLate = 10_000
 
 // batchSize bounds the tasks that are done together.
@@ -45,8 +45,9 @@ func (a *agenda) thin() {
 	}
 }
 
-// room makes room for the end of a minimum at due, if there are maxLate of them. Of all these the last one is left
-// to the waiters, who find it by themselves. It returns false if that is the new one.
+// room makes room for the end of a minimum at due, if there are maxLate of them. Of all these the
+// last one is left to the waiters, who find it by themselves. It returns false if that is the new
+// one.
 func (a *agenda) room(due time.Time) bool {
 	ends, last := 0, -1
 	for i := range a.tasks {
@@ -67,11 +68,11 @@ func (a *agenda) room(due time.Time) bool {
 	return true
 }
 
-// take removes the tasks that are due, at most a batch. Without any it returns when the next one is, or
-// that there is none.
+// take removes the tasks that are due, at most a batch. Without any it returns when the next one
+// is, or that there is none.
 //
-// Once the janitor has stopped, all are due. Those that only come back are dropped then, and so are signals whose
-// time has not come.
+// Once the janitor has stopped, all are due. Those that only come back are dropped then, and so are
+// signals whose time has not come.
 func (a *agenda) take(now time.Time, stopped bool) (due []Task, next time.Time, more bool) {
 	rest := a.tasks[:0]
 	for _, t := range a.tasks {

@@ -28,8 +28,8 @@ func TestLateTasksAreBounded(t *testing.T) {
 	}
 }
 
-// However many locks are released before their minimum is over, the janitor keeps so many in mind: those whose
-// ends are the nearest.
+// However many locks are released before their minimum is over, the janitor keeps so many in mind:
+// those whose ends are the nearest.
 func TestEndsOfMinimumsAreBounded(t *testing.T) {
 	t.Parallel()
 	j := New(nil)

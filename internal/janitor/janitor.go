@@ -9,36 +9,44 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// A janitor sees, in the background, to what nobody uses any more. It releases what may be held after an acquire
-// or a release whose outcome is not known. It lets expire what has no expiry and was not released. It gives a
-// signal when something may be had that was kept for its minimum.
+// A janitor sees, in the background, to what nobody uses any more. It releases what may be held
+// after an acquire or a release whose outcome is not known. It lets expire what has no expiry and
+// was not released. It gives a signal when something may be had that was kept for its minimum.
 //
-// It tries each until Redis answered, or until it does not matter any more, and comes back for what may be
-// executed late. One goroutine does it all, and lives while there is something to do.
+// It tries each until Redis answered, or until it does not matter any more, and comes back for what
+// may be executed late. One goroutine does it all, and lives while there is something to do. Its
+// methods may be called from any goroutine, and none but Close blocks.
+//
+// The goroutine takes tasks out of the agenda, does them without the mutex, and puts those back
+// that come again. So what is being done is in no list: what asks for a task of the agenda may miss
+// it for that time.
 type Janitor struct {
 	store *store.Store
 	began time.Time
 	stop  chan struct{} // closed by close
 	kick  chan struct{} // one slot: a task came that may be due earlier
 
+	// running counts the goroutine. Add is called under mu, and not any more once stopped, so Close
+	// may Wait.
 	running sync.WaitGroup
 
 	mu      sync.Mutex // guards the fields below
 	agenda  agenda
-	busy    bool // the goroutine runs
+	busy    bool // the goroutine runs; unset in the step in which that finds no more to do
 	stopped bool
 	// deadline, once stopped, is when everything must have ended.
 	deadline time.Time
 }
 
+// New returns a janitor that works with a store. It starts no goroutine before there is a task.
 func New(s *store.Store) *Janitor {
 	return &Janitor{
 		store: s, began: time.Now(), stop: make(chan struct{}), kick: make(chan struct{}, 1),
 	}
 }
 
-// Add has a task done when it is due. It does not block. What is added after close is dropped: the key
-// expires.
+// Add has a task done when it is due. It does not block. What is added after close is dropped: the
+// key expires.
 func (j *Janitor) Add(t Task) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -58,22 +66,23 @@ func (j *Janitor) Add(t Task) {
 	}
 }
 
-// AddLate has a task done when it is due, and at every late visit after that. What it is about was given up at
-// since, or repeated, and may be executed for some time.
+// AddLate has a task done when it is due, and at every late visit after that. What it is about was
+// given up at since, or repeated, and may be executed for some time.
 func (j *Janitor) AddLate(t Task, since time.Time) {
 	t.since, t.life = since, t.Until.Sub(since)
 	j.Add(t)
 }
 
-// Expire gives a holding without expiry a TTL, so that it is not held for ever. It comes back: a check that is
-// under way on another connection may make it permanent once more.
+// Expire gives a holding without expiry a TTL, so that it is not held for ever. It comes back: a
+// check that is under way on another connection may make it permanent once more.
 func (j *Janitor) Expire(h store.Holding) {
 	now := time.Now()
 	j.AddLate(Task{What: h, chore: toExpire, Due: now, Until: now.Add(forEver)}, now)
 }
 
-// AtEnd gives a signal when the minimum is over for which a holding was released with keep. late is how long it
-// took from before the release was sent until it was answered: by so much the minimum may end later.
+// AtEnd gives a signal when the minimum is over for which a holding was released with keep. late is
+// how long it took from before the release was sent until it was answered: by so much the minimum
+// may end later.
 func (j *Janitor) AtEnd(t Task, late time.Duration) {
 	if !t.Keep.IsZero() {
 		j.Add(t.atEnd(late))
@@ -140,8 +149,9 @@ func (j *Janitor) run() {
 	}
 }
 
-// take removes the tasks that are due. Without any it returns when the next is, or that there is no more,
-// and then the goroutine has ended: whoever adds a task starts another one.
+// take removes the tasks that are due. Without any it returns when the next is, or that there is no
+// more, and then the goroutine has ended: whoever adds a task starts another one. Both look at busy
+// under the mutex, so that no task is added between the last look and the end.
 func (j *Janitor) take() (due []Task, next time.Time, more bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -150,7 +160,8 @@ func (j *Janitor) take() (due []Task, next time.Time, more bool) {
 	return due, next, more
 }
 
-// do does the tasks, those of one kind together.
+// do does the tasks, those of one kind together. All have the same limit: what hangs is given up
+// for all of them, and each that failed comes again by itself.
 func (j *Janitor) do(tasks []Task) {
 	var kinds [chores][]Task
 	for _, t := range tasks {
@@ -162,8 +173,8 @@ func (j *Janitor) do(tasks []Task) {
 	j.signal(kinds[toRepair], limit)
 }
 
-// release does releases. Those that found nothing end with a repair: a signal may have been consumed for
-// the sake of the holding.
+// release does releases. Those that found nothing end with a repair: a signal may have been
+// consumed for the sake of the holding.
 func (j *Janitor) release(tasks []Task, limit time.Time) {
 	if len(tasks) == 0 {
 		return
@@ -187,7 +198,8 @@ func (j *Janitor) release(tasks []Task, limit time.Time) {
 	}
 	j.done(tasks, errs)
 	if len(repairs) > 0 {
-		_, _ = j.store.RepairAll(context.Background(), limit, repairs) // waiters' looks do what this does not
+		// Waiters' looks do what this does not.
+		_, _ = j.store.RepairAll(context.Background(), limit, repairs)
 	}
 }
 
@@ -203,8 +215,8 @@ func (j *Janitor) letExpire(tasks []Task, limit time.Time) {
 	j.done(tasks, errs)
 }
 
-// signal gives signals. Those ends come again that Redis says are yet to come: over a long time its clock and
-// ours differ.
+// signal gives signals. Those ends come again that Redis says are yet to come: over a long time its
+// clock and ours differ.
 func (j *Janitor) signal(tasks []Task, limit time.Time) {
 	if len(tasks) == 0 {
 		return
@@ -238,8 +250,8 @@ func (j *Janitor) done(tasks []Task, errs []error) {
 // RetryEvery is how long a task waits after a failure.
 const RetryEvery = 200 * time.Millisecond
 
-// doneLocked decides whether a task that was tried comes again: after an error that may pass, and for
-// what may be executed late. Once the janitor is stopped none does.
+// doneLocked decides whether a task that was tried comes again: after an error that may pass, and
+// for what may be executed late. Once the janitor is stopped none does.
 func (j *Janitor) doneLocked(t Task, err error) {
 	now := time.Now()
 	switch {
@@ -277,7 +289,8 @@ func (j *Janitor) visitedLocked(t Task, now time.Time) {
 	j.agenda.again(t)
 }
 
-// limit returns when what begins now must have ended.
+// limit returns when what begins now must have ended. What began before Close has its own limit,
+// and Close's caller cuts the connection under it.
 func (j *Janitor) limit() time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -288,6 +301,8 @@ func (j *Janitor) limit() time.Time {
 	return limit
 }
 
+// sleep waits until a task may be due. The slot of kick keeps that one came while the goroutine was
+// not asleep yet. It wakes once a day at least: timers of years are not relied on.
 func (j *Janitor) sleep(d time.Duration) {
 	t := time.NewTimer(min(d, 24*time.Hour))
 	defer t.Stop()

@@ -7,27 +7,30 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// To close a connection is not the end of what was written on it. The kernel goes on sending what the
-// other side has not acknowledged, at growing intervals. After a cut of the network a command can be
-// executed long after its call was given up. Three things stand against that, each where the one before
-// it does not work:
+// To close a connection is not the end of what was written on it. The kernel goes on sending what
+// the other side has not acknowledged, at growing intervals. After a cut of the network a command
+// can be executed long after its call was given up. Three things stand against that, each where the
+// one before it does not work:
 //
 //  1. The connection that comes next has Redis end the one that was given up (CLIENT KILL).
-//  2. A connection is closed by a reset while calls are in flight, which has the kernel forget them.
-//  3. What a given-up acquire may take is released again and again, by its id, for as long as the kernel
-//     may go on sending.
+//  2. A connection is closed by a reset while calls are in flight, which has the kernel forget
+//     them.
+//  3. What a given-up acquire may take is released again and again, by its id, for as long as the
+//     kernel may go on sending.
 //
-// The late visits are the third. They go by the id alone and know nothing of the connection, so they work
-// with every dialer, proxy and server. They cost six small scripts for a call that was given up.
+// The late visits are the third. They go by the id alone and know nothing of the connection, so
+// they work with every dialer, proxy and server. They cost six small scripts for a call that was
+// given up.
 
-// lateVisits are when the janitor comes back for what may be executed late, counted from when the call
-// was given up. The connection is closed an operation limit after that at the latest. When the last visit
-// comes no kernel sends any more.
+// lateVisits are when the janitor comes back for what may be executed late, counted from when the
+// call was given up. The connection is closed an operation limit after that at the latest. When the
+// last visit comes no kernel sends any more.
 var lateVisits = [...]time.Duration{
 	store.OperationLimit, 6 * time.Second, 14 * time.Second, 30 * time.Second, time.Minute, LateLimit,
 }
 
-// LateLimit is for how long a given-up command may be executed: 110 s after the close of its connection.
+// LateLimit is for how long a given-up command may be executed: 110 s after the close of its
+// connection.
 const LateLimit = 110*time.Second + store.OperationLimit
 
 // LetExpire is what is left to a holding without expiry that is left to expire.
@@ -36,8 +39,8 @@ const LetExpire = 30 * time.Second
 // forEver is for what is tried until the janitor is closed.
 const forEver = 100 * 365 * 24 * time.Hour
 
-// nextVisit returns when to come back next. ok is false if nothing can be executed any more. All but the
-// first visits fall on whole seconds since began, so that many are made together.
+// nextVisit returns when to come back next. ok is false if nothing can be executed any more. All
+// but the first visits fall on whole seconds since began, so that many are made together.
 func nextVisit(began, since, now time.Time) (next time.Time, ok bool) {
 	for i, after := range lateVisits {
 		next := since.Add(after)
@@ -99,8 +102,8 @@ func (t *Task) Release() store.Run {
 	return t.What.Release(keep)
 }
 
-// leftToExpire returns what is left of the TTL that a holding without expiry was given first: a late visit does
-// not give it to it anew.
+// leftToExpire returns what is left of the TTL that a holding without expiry was given first: a
+// late visit does not give it to it anew.
 func (t *Task) leftToExpire() time.Duration {
 	if !t.visited() {
 		return LetExpire
@@ -108,12 +111,13 @@ func (t *Task) leftToExpire() time.Duration {
 	return max(LetExpire-time.Since(t.answered), time.Millisecond)
 }
 
-// patience is for how long a signal is tried to be given that is due. Then it is left to waiters' looks.
+// patience is for how long a signal is tried to be given that is due. Then it is left to waiters'
+// looks.
 const patience = time.Minute
 
-// atEnd returns the task to give a signal when a minimum is over, or a Block. by is how much later that may be
-// than it should. Redis expires a key when its time is past, not when it is up, and counts whole
-// milliseconds.
+// atEnd returns the task to give a signal when a minimum is over, or a Block. by is how much later
+// that may be than it should. Redis expires a key when its time is past, not when it is up, and
+// counts whole milliseconds.
 func (t Task) atEnd(by time.Duration) Task {
 	due := t.Keep.Add(by + 2*time.Millisecond)
 	return Task{What: t.What, Keep: t.Keep, blocks: t.blocks, chore: toRepair, Due: due, Until: due.Add(patience)}
