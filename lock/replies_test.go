@@ -273,7 +273,7 @@ func meansScanned(reply any) (string, bool) {
 	keys, ok2 := parts[1].([]any)
 	for _, key := range keys {
 		_, is := textOf(key)
-		ok = ok && (is || key == nil)
+		ok = ok && is
 	}
 	n := len(keys)
 	if next != "0" {

@@ -68,18 +68,28 @@ func (s *Store) Acquire(ctx context.Context, limit time.Time, a Acquisition) (go
 		return got, err
 	}
 	s.answered.Store(true)
-	if fence, ok := parseToken(reply); ok {
+	fence, held, err := parseAcquired(reply, a.Must)
+	if err == nil && held == nil {
 		got.Lock = s.Lock(a.Name, a.ID).SignalFor(a.Signal)
 		got.Lock.Fence = fence
-		return got, nil
 	}
-	got.Held, err = parseHeld(reply)
-	if err == nil && got.Held == nil {
-		if err = ErrReply; a.Must != "" {
+	got.Held = held
+	return got, err
+}
+
+// parseAcquired takes in the reply to an acquire: the fencing token, or who holds the lock. That nobody does is no
+// answer if the lock was to be free.
+func parseAcquired(reply any, must string) (fence int64, held *Held, err error) {
+	if fence, ok := parseToken(reply); ok {
+		return fence, nil, nil
+	}
+	held, err = parseHeld(reply)
+	if err == nil && held == nil {
+		if err = ErrReply; must != "" {
 			err = ErrNobody
 		}
 	}
-	return got, err
+	return 0, held, err
 }
 
 // parseToken takes in a fencing token, 0 for none.

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/signal"
@@ -93,7 +91,7 @@ func (c *conn) popped(reply any, names []signal.Name, signals []string) ([]signa
 	if reply == nil {
 		return nil, nil
 	}
-	popped, err := redis.Strings(reply, nil)
+	popped, err := parseTexts(reply)
 	if err != nil || len(popped) != 2 {
 		return nil, ErrReply
 	}
@@ -123,13 +121,28 @@ func fitsPop(args []any, reply any) bool {
 // one after the other.
 func (c *conn) taken(reply any, names []signal.Name) (signalled []signal.Name) {
 	c.text = noScript(reply)
-	places, _ := redis.Ints(reply, nil)
+	places, _ := parsePlaces(reply, len(names))
 	for _, place := range places {
-		if place >= 1 && place <= len(names) {
-			signalled = append(signalled, names[place-1])
-		}
+		signalled = append(signalled, names[place-1])
 	}
 	return signalled
+}
+
+// parsePlaces takes in which of so many signals were read: by their places, from 1 on.
+func parsePlaces(reply any, signals int) ([]int, error) {
+	parts, ok := reply.([]any)
+	if !ok {
+		return nil, ErrReply
+	}
+	places := make([]int, len(parts))
+	for i, part := range parts {
+		place, ok := part.(int64)
+		if !ok || place < 1 || place > int64(signals) {
+			return nil, ErrReply
+		}
+		places[i] = int(place)
+	}
+	return places, nil
 }
 
 // Probe reads one name's signal if one is there. The inbox is filled before, and stands behind the

@@ -65,12 +65,7 @@ const (
 func (e Extended) Ours() bool { return e.Standing == Ours || e.Standing == Bare }
 
 func parseExtended(reply any) (Extended, error) {
-	parts, _ := reply.([]any)
-	if len(parts) != 3 {
-		return Extended{}, ErrReply
-	}
-	word, _ := parts[0].([]byte)
-	found, err := parseHeld(parts[1:])
+	word, found, err := parseFound(reply)
 	if err != nil {
 		return Extended{}, err
 	}

@@ -23,3 +23,22 @@ func parseHeld(reply any) (*Held, error) {
 	}
 	return nil, ErrReply
 }
+
+// parseFound takes in a script's word for how it found a lock, and who held that: free if nobody did.
+// Redis says of a key that is not there that it has -2 ms left, and so the two must agree.
+func parseFound(reply any) (word []byte, h Held, err error) {
+	parts, _ := reply.([]any)
+	if len(parts) != 3 {
+		return nil, h, ErrReply
+	}
+	word, _ = parts[0].([]byte)
+	owner, ok := parts[1].([]byte)
+	ms, ok2 := parts[2].(int64)
+	free := string(word) == "free"
+	if !ok || !ok2 || ms < -2 || free != (ms == -2) || free && len(owner) > 0 {
+		return nil, h, ErrReply
+	}
+	h.Owner = string(owner)
+	h.TTL, _ = parseTTL(parts[2])
+	return word, h, nil
+}

@@ -53,20 +53,25 @@ func (s *Store) Time(ctx context.Context) (Clock, error) {
 		return Clock{}, err
 	}
 	c := Clock{Sent: call.Sent, Heard: time.Now()}
-	parts, err := redis.Int64s(call.Replies[0], replyError(call.Replies[0]))
-	switch {
-	case err != nil:
-		c.Refused = err
-	default:
-		c.Server = time.Unix(parts[0], parts[1]*1000)
+	if c.Refused = replyError(call.Replies[0]); c.Refused == nil {
+		c.Server, c.Refused = parseTime(call.Replies[0])
 	}
 	return c, nil
 }
 
-// fitsTime fits the reply to TIME: seconds and microseconds.
+// parseTime takes in seconds and microseconds: as texts, or as the numbers that other servers send.
+func parseTime(reply any) (time.Time, error) {
+	parts, _ := reply.([]any)
+	numbers, err := redis.Int64s(reply, nil)
+	if err != nil || len(parts) != 2 || parts[0] == nil || parts[1] == nil {
+		return time.Time{}, ErrReply
+	}
+	return time.Unix(numbers[0], numbers[1]*1000), nil
+}
+
 func fitsTime(_ []any, reply any) bool {
-	parts, err := redis.Int64s(reply, nil)
-	return err == nil && len(parts) == 2
+	_, err := parseTime(reply)
+	return err == nil
 }
 
 // Facts are what a server says of itself, and of commands that need no key.
@@ -139,12 +144,16 @@ func (s *Store) Role(ctx context.Context) (string, error) {
 	if err := s.calls.Do(ctx, call); err != nil {
 		return "", err
 	}
-	parts, _ := call.Replies[0].([]any)
+	return parseRole(call.Replies[0]), nil
+}
+
+func parseRole(reply any) string {
+	parts, _ := reply.([]any)
 	if len(parts) == 0 {
-		return "", nil
+		return ""
 	}
 	role, _ := redis.String(parts[0], nil)
-	return role, nil
+	return role
 }
 
 // Probed says what came of trying commands on a key.
@@ -181,7 +190,7 @@ func parseProbed(reply any) Probed {
 	if err := replyError(reply); err != nil {
 		return Probed{Err: err}
 	}
-	said, err := redis.Strings(reply, nil)
+	said, err := parseTexts(reply)
 	if err != nil || len(said) != len(Tries) {
 		return Probed{Err: ErrReply}
 	}

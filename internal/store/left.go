@@ -2,17 +2,27 @@ package store
 
 import "github.com/holdfast-go/holdfast/signal"
 
-// parseLeft takes in what a look says of one lock, or of the first of several: what Redis says of a key's TTL (-2:
-// there is no key, -1: no expiry), or a word.
-func parseLeft(reply any) (signal.Left, error) {
-	if word, ok := reply.([]byte); ok {
-		switch string(word) {
-		case "foreign":
-			return signal.Foreign, nil
-		case "others":
-			return signal.Free, nil // there are more than were looked at, and one may be free
+// parseAllLeft takes in what a look says of so many things, each of which parse takes in.
+func parseAllLeft(reply any, things int, parse func(any) (signal.Left, error)) ([]signal.Left, error) {
+	parts, ok := reply.([]any)
+	if !ok || len(parts) != things {
+		return nil, ErrReply
+	}
+	left := make([]signal.Left, things)
+	for i, part := range parts {
+		var err error
+		if left[i], err = parse(part); err != nil {
+			return nil, err
 		}
-		return signal.Unknown, ErrReply
+	}
+	return left, nil
+}
+
+// parseLeft takes in what a look says of one lock: what Redis says of a key's TTL (-2: there is no key, -1: no
+// expiry), or that the key is something else than a lock.
+func parseLeft(reply any) (signal.Left, error) {
+	if word, _ := reply.([]byte); string(word) == "foreign" {
+		return signal.Foreign, nil
 	}
 	switch n, ok := reply.(int64); {
 	case !ok || n < -2:
@@ -24,4 +34,16 @@ func parseLeft(reply any) (signal.Left, error) {
 	}
 	ttl, _ := parseTTL(reply)
 	return signal.For(ttl), nil
+}
+
+// parseLeftOfAny takes in what a look says of the first to be free of several locks, or that there are more than
+// were looked at. One of these may be free.
+func parseLeftOfAny(reply any) (signal.Left, error) {
+	switch word, ok := reply.([]byte); {
+	case string(word) == "others":
+		return signal.Free, nil
+	case ok:
+		return signal.Unknown, ErrReply
+	}
+	return parseLeft(reply)
 }

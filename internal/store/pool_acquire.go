@@ -30,25 +30,44 @@ func (p *Pools) Acquire(ctx context.Context, limit time.Time, a PoolAcquisition)
 		return got, err
 	}
 	p.store.answered.Store(true)
+	found, err := parseTook(reply, len(a.Members))
+	if err != nil {
+		return got, err
+	}
+	got.Held, got.Others = found.held, found.others
+	if found.place > 0 {
+		got.Member = a.Members[found.place-1]
+		got.Lock = p.member(a.Name, got.Member, a.ID).SignalFor(a.Signal)
+		got.Lock.Fence = found.fence
+	}
+	return got, nil
+}
+
+// A took says which of several members an acquire took, or who holds the one that is free first.
+type took struct {
+	place  int64 // of the member, from 1 on; 0: none was taken
+	fence  int64
+	held   *Held // nil if one was taken
+	others bool  // there are more than these
+}
+
+// parseTook takes in the reply to an acquire of any of so many members.
+func parseTook(reply any, members int) (took, error) {
 	parts, ok := reply.([]any)
 	switch {
 	case ok && len(parts) == 0:
-		return got, ErrNoMembers
-	case ok && len(parts) == 4 && parts[0] == int64(0):
-		got.Others = parts[3] == int64(1)
-		got.Held, err = parseHeld(parts[1:3])
-		return got, err
-	case ok && len(parts) == 2:
-		i, isInt := parts[0].(int64)
+		return took{}, ErrNoMembers
+	case len(parts) == 4 && parts[0] == int64(0) && (parts[3] == int64(0) || parts[3] == int64(1)):
+		held, err := parseHeld(parts[1:3])
+		return took{held: held, others: parts[3] == int64(1)}, err
+	case len(parts) == 2:
+		place, isInt := parts[0].(int64)
 		fence, ok := parseToken(parts[1])
-		if isInt && i >= 1 && i <= int64(len(a.Members)) && ok {
-			got.Member = a.Members[i-1]
-			got.Lock = p.member(a.Name, got.Member, a.ID).SignalFor(a.Signal)
-			got.Lock.Fence = fence
-			return got, nil
+		if isInt && place >= 1 && place <= int64(members) && ok {
+			return took{place: place, fence: fence}, nil
 		}
 	}
-	return got, ErrReply
+	return took{}, ErrReply
 }
 
 func (p *Pools) acquire(a PoolAcquisition) Run {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/holdfast-go/holdfast/internal/scripts"
 )
 
@@ -17,11 +15,20 @@ func (p *Pools) Assign(ctx context.Context, name string, members []string) (adde
 	if err != nil {
 		return 0, 0, err
 	}
-	counts, err := redis.Ints(reply, nil)
-	if err != nil || len(counts) != 2 {
+	return parseAssigned(reply)
+}
+
+func parseAssigned(reply any) (added, removed int, err error) {
+	parts, _ := reply.([]any)
+	if len(parts) != 2 {
 		return 0, 0, ErrReply
 	}
-	return counts[0], counts[1], nil
+	a, ok := parts[0].(int64)
+	r, ok2 := parts[1].(int64)
+	if !ok || !ok2 {
+		return 0, 0, ErrReply
+	}
+	return int(a), int(r), nil
 }
 
 // Extend adds members to a pool, behind the others, and returns how many are new.
@@ -40,11 +47,15 @@ func (p *Pools) change(ctx context.Context, name, how string, members []string) 
 	if err != nil {
 		return 0, err
 	}
-	n, err := redis.Int(reply, nil)
-	if err != nil {
+	return parseChanged(reply)
+}
+
+func parseChanged(reply any) (int, error) {
+	n, ok := reply.(int64)
+	if !ok || n < 0 {
 		return 0, ErrReply
 	}
-	return n, nil
+	return int(n), nil
 }
 
 // Members returns the members of a pool in their order.
@@ -65,17 +76,5 @@ func (p *Pools) membersIn(ctx context.Context, h how, name string) ([]string, er
 	if err != nil {
 		return nil, err
 	}
-	members, err := redis.Strings(reply, nil)
-	if err != nil {
-		return nil, ErrReply
-	}
-	return members, nil
-}
-
-func texts(all []string) []any {
-	args := make([]any, len(all))
-	for i, text := range all {
-		args[i] = text
-	}
-	return args
+	return parseTexts(reply)
 }

@@ -152,14 +152,12 @@ func (p *Pools) Look(ctx context.Context, names []string) ([]signal.Left, error)
 	if err != nil {
 		return nil, err
 	}
-	values, ok := reply.([]any)
-	if !ok || len(values) != len(at) {
-		return nil, ErrReply
+	seen, err := parseAllLeft(reply, len(at), parseLeftOfAny)
+	if err != nil {
+		return nil, err
 	}
 	for n, i := range at {
-		if left[i], err = parseLeft(values[n]); err != nil {
-			return nil, err
-		}
+		left[i] = seen[n]
 	}
 	return left, nil
 }

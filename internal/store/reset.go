@@ -22,18 +22,13 @@ func (s *Store) Reset(ctx context.Context, name string, seen *Held) (*Held, erro
 
 // parseReset takes in the reply to a reset: who held the lock, nil for nobody.
 func parseReset(reply any) (*Held, error) {
-	parts, _ := reply.([]any)
-	if len(parts) != 3 {
-		return nil, ErrReply
-	}
-	state, _ := parts[0].([]byte)
-	was, err := parseHeld(parts[1:])
+	word, was, err := parseFound(reply)
 	if err != nil {
 		return nil, err
 	}
-	switch string(state) {
+	switch string(word) {
 	case "reset":
-		return was, nil
+		return &was, nil
 	case "other":
 		return nil, ErrChanged
 	case "free":

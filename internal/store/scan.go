@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,8 +36,9 @@ func parseScan(reply any) (keys []string, next string, err error) {
 	if err != nil {
 		return nil, "", ErrReply
 	}
-	keys, err = redis.Strings(parts[1], nil)
-	if err != nil {
+	all, ok := parts[1].([]any)
+	keys, err = redis.Strings(all, nil)
+	if err != nil || !ok || slices.Contains(all, nil) { // which would be a key without a name
 		return nil, "", ErrReply
 	}
 	return keys, next, nil

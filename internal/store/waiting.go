@@ -94,17 +94,7 @@ func (s waiting) lookAt(ctx context.Context, keys []string, l signal.Look) ([]si
 	if err != nil {
 		return nil, err
 	}
-	values, ok := reply.([]any)
-	if !ok || len(values) != len(keys)-1 {
-		return nil, ErrReply
-	}
-	left := make([]signal.Left, len(values))
-	for i, value := range values {
-		if left[i], err = parseLeft(value); err != nil {
-			return nil, err
-		}
-	}
-	return left, nil
+	return parseAllLeft(reply, len(keys)-1, parseLeft)
 }
 
 // lookAtKind looks at those of the names, by their places, that are of a kind.
