@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -37,8 +36,7 @@ type Cache[K comparable, V any] struct {
 	// keeps it with the value can refuse a smaller one, see the package's comment.
 	Store func(ctx context.Context, key K, value V, fence int64) error
 
-	mu     sync.Mutex   // guards the fields below
-	queues map[K]*queue // of the keys that somebody waits for or computes
+	queues queues[K] // of the keys that somebody waits for or computes
 }
 
 // Get returns the value of a key. It blocks for as long as Load takes and, if the cache does not have the
@@ -62,16 +60,16 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (V, error) {
 		if ok || err != nil {
 			return value, err
 		}
-		q := c.join(key)
+		q := c.queues.join(key)
 		first, err := q.wait(ctx)
 		switch {
 		case first:
 			return c.lead(ctx, key, q)
 		case err != nil:
-			c.leave(key, q)
+			c.queues.leave(key, q)
 			return none, err
 		}
-		c.leave(key, q)
+		c.queues.leave(key, q)
 	}
 }
 
@@ -107,7 +105,7 @@ func (c *Cache[K, V]) load(ctx context.Context, key K) (value V, ok bool, err er
 func (c *Cache[K, V]) lead(ctx context.Context, key K, q *queue) (value V, err error) {
 	defer func() {
 		q.next() // also when a function panics
-		c.leave(key, q)
+		c.queues.leave(key, q)
 	}()
 	m := c.Mutex(key)
 	if m == nil {
@@ -128,7 +126,7 @@ func (c *Cache[K, V]) lead(ctx context.Context, key K, q *queue) (value V, err e
 		value, err = c.compute(inner, key, lease)
 	}
 	if err == nil {
-		c.settle(key, q) // before the release: nobody here needs to wait for that
+		c.queues.settle(key, q) // before the release: nobody here needs to wait for that
 	}
 	return value, err
 }

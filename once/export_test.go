@@ -2,7 +2,7 @@ package once
 
 // Queues returns for how many keys somebody waits or computes.
 func (c *Cache[K, V]) Queues() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.queues)
+	c.queues.mu.Lock()
+	defer c.queues.mu.Unlock()
+	return len(c.queues.known)
 }

@@ -4,59 +4,73 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 )
 
-// A queue is the callers of one Cache that want the value of one key, which the cache does not have. One
-// of them leads: it waits for the lock, and computes. When it fails the next one leads; when it has the
-// value, all others leave and load it.
-type queue struct {
-	turn  chan struct{} // one slot, which is full while somebody leads
-	fresh chan struct{} // closed when a leader has the value; nobody leads any more then
-	users int           // guarded by the Cache's mutex
+// queues are those of one Cache, by their keys. The zero value has none.
+type queues[K comparable] struct {
+	mu    sync.Mutex // guards the field below, and the users of each queue
+	known map[K]*queue
 }
 
 // join returns the queue of a key, with one user more. Each join is followed by leave.
-func (c *Cache[K, V]) join(key K) *queue {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	q := c.queues[key]
+func (qs *queues[K]) join(key K) *queue {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	q := qs.known[key]
 	if q == nil {
 		q = &queue{turn: make(chan struct{}, 1), fresh: make(chan struct{})}
-		if c.queues == nil {
-			c.queues = make(map[K]*queue)
+		if qs.known == nil {
+			qs.known = make(map[K]*queue)
 		}
-		c.queues[key] = q
+		qs.known[key] = q
 	}
 	q.users++
 	return q
 }
 
-func (c *Cache[K, V]) leave(key K, q *queue) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// leave ends what join began. The last user takes the queue along.
+func (qs *queues[K]) leave(key K, q *queue) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
 	q.users--
 	if q.users == 0 {
-		c.dropLocked(key, q)
+		qs.dropLocked(key, q)
 	}
 }
 
-// settle sends everybody in the queue to load the value. Who comes later begins a new queue.
-func (c *Cache[K, V]) settle(key K, q *queue) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.dropLocked(key, q)
+// settle sends everybody in the queue to load the value. It is for the one who leads, once.
+//
+// The queue is dropped and ends in one step. Who joins before that is sent to load as well, and who
+// comes later begins a new queue: nobody joins one that has ended.
+func (qs *queues[K]) settle(key K, q *queue) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.dropLocked(key, q)
 	close(q.fresh)
 }
 
-// dropLocked takes a queue from the map, unless a newer one is there.
-func (c *Cache[K, V]) dropLocked(key K, q *queue) {
-	if c.queues[key] == q {
-		delete(c.queues, key)
+// dropLocked takes a queue from the map. A newer one stays: settle has dropped the queue before its
+// users leave, and others may have begun the next one since.
+func (qs *queues[K]) dropLocked(key K, q *queue) {
+	if qs.known[key] == q {
+		delete(qs.known, key)
 	}
+}
+
+// A queue is the callers of one Cache that want the value of one key, which the cache does not have. One
+// of them leads: it waits for the lock, and computes. When it fails the next one leads. When it has the
+// value, all others leave and load it.
+type queue struct {
+	turn  chan struct{} // one slot, which is full while somebody leads
+	fresh chan struct{} // closed when a leader has the value; nobody leads any more then
+	users int           // guarded by the mutex of queues
 }
 
 // wait blocks until it is the caller's turn to lead (first), the value is in the cache (neither), or ctx
 // ends. Whoever leads calls next at the end.
+//
+// No turn comes once the value is fresh, see next. So nobody leads a queue that has ended.
 func (q *queue) wait(ctx context.Context) (first bool, err error) {
 	select {
 	case <-q.fresh:
