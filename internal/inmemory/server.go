@@ -25,24 +25,23 @@ func Miniredis() *miniredis.Miniredis {
 // only while it has connections: it need not be closed once its clients are. Make one with [New].
 type Server struct {
 	redis *miniredis.Miniredis
+	late  *lateness      // of replies
 	pumps sync.WaitGroup // goroutines of wires, and calls of Eval; grows under mu, not once closed
 	began time.Time      // when it was made
 
-	mu      sync.Mutex // guards the fields below
-	wires   map[*wire]struct{}
-	delay   time.Duration
-	changed chan struct{} // closed, and made anew, when delay is set
-	down    bool
-	closed  bool
+	mu     sync.Mutex // guards the fields below
+	wires  map[*wire]struct{}
+	down   bool
+	closed bool
 }
 
 // New returns an empty server.
 func New() *Server {
 	return &Server{
-		redis:   Miniredis(),
-		began:   time.Now(),
-		wires:   make(map[*wire]struct{}),
-		changed: make(chan struct{}),
+		redis: Miniredis(),
+		late:  newLateness(),
+		began: time.Now(),
+		wires: make(map[*wire]struct{}),
 	}
 }
 
@@ -105,31 +104,19 @@ func (s *Server) dial() (net.Conn, error) {
 		return nil, err
 	}
 	near, far := net.Pipe()
-	w := newWire(s, far, inner)
+	w := newWire(far, inner, s.late, s.forget)
 	s.wires[w] = struct{}{}
-	s.pumps.Add(3)
-	go w.send()    // this and the next two: owned by the server, which waits for them in Close;
-	go w.receive() // they end when the wire is closed, by either end, by Down, or
-	go w.deliver() // by the server's Close
+	// Owned by the server, which waits for them in Close. They end when the wire is closed: by either
+	// end, by Down or by Close.
+	s.pumps.Go(w.send)
+	s.pumps.Go(w.receive)
+	s.pumps.Go(w.deliver)
 	return near, nil
 }
 
-// Delay makes every reply come so much late, until it is set to another delay; 0 ends it and delivers
+// Delay makes every reply come so much late, until another delay is set. 0 ends the delay and delivers
 // what was held back. Commands are executed at once.
-func (s *Server) Delay(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.delay = max(d, 0)
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// slowness returns the delay, and a channel that is closed when it is set.
-func (s *Server) slowness() (time.Duration, <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.delay, s.changed
-}
+func (s *Server) Delay(d time.Duration) { s.late.set(max(d, 0)) }
 
 // Down breaks all connections and refuses new ones, until Up. The server keeps its memory.
 func (s *Server) Down() {

@@ -8,14 +8,19 @@ import (
 )
 
 // A wire is a client's connection to the embedded Redis: two pipes, and between them what a network
-// does. It can be cut, it can be slow, and it keeps replies that nobody reads yet. Without that last
-// a client that writes a large batch before it reads would wait for a server that waits for it: a
-// net.Pipe holds nothing.
+// does. A wire can be cut, can be slow, and keeps replies that nobody reads yet.
+//
+// A net.Pipe holds nothing. Without replies that are kept, a client that writes a large batch before
+// reading would wait for a server that waits for the client.
+//
+// Three goroutines work on a wire: send, receive and deliver. Each ends when the wire is closed, and
+// closes the wire when it ends.
 type wire struct {
-	server *Server
 	client net.Conn // the far end of the client's pipe
 	redis  net.Conn // the near end of the server's
+	late   *lateness
 	once   sync.Once
+	closed func(*wire)   // called once by close
 	done   chan struct{} // closed by close
 	more   chan struct{} // one slot: replies has grown
 
@@ -29,11 +34,12 @@ type reply struct {
 	at    time.Time // when Redis gave it
 }
 
-func newWire(s *Server, client, redis net.Conn) *wire {
+func newWire(client, redis net.Conn, late *lateness, closed func(*wire)) *wire {
 	return &wire{
-		server: s,
 		client: client,
 		redis:  redis,
+		late:   late,
+		closed: closed,
 		done:   make(chan struct{}),
 		more:   make(chan struct{}, 1),
 	}
@@ -45,20 +51,18 @@ func (w *wire) close() {
 		close(w.done)
 		_ = w.client.Close() // a pipe's is always nil
 		_ = w.redis.Close()
-		w.server.forget(w)
+		w.closed(w)
 	})
 }
 
 // send carries the client's commands to Redis.
 func (w *wire) send() {
-	defer w.server.pumps.Done()
 	defer w.close()
 	_, _ = io.Copy(w.redis, w.client) // it ends when the wire is cut
 }
 
 // receive takes replies from Redis, as fast as they come.
 func (w *wire) receive() {
-	defer w.server.pumps.Done()
 	defer w.close()
 	buffer := make([]byte, 4096)
 	for {
@@ -78,11 +82,10 @@ func (w *wire) receive() {
 
 // deliver carries replies to the client, each as late as the server's delay says.
 func (w *wire) deliver() {
-	defer w.server.pumps.Done()
 	defer w.close()
 	for {
 		r, ok := w.next()
-		if !ok || !w.hold(r.at) {
+		if !ok || !w.late.wait(r.at, w.done) {
 			return
 		}
 		if _, err := w.client.Write(r.bytes); err != nil {
@@ -106,26 +109,5 @@ func (w *wire) next() (r reply, ok bool) {
 		case <-w.done:
 			return reply{}, false
 		}
-	}
-}
-
-// hold waits until a reply given at this time may be delivered. It returns false when the wire is
-// cut.
-func (w *wire) hold(at time.Time) bool {
-	for {
-		delay, changed := w.server.slowness()
-		left := delay - time.Since(at)
-		if delay == 0 || left <= 0 {
-			return true
-		}
-		t := time.NewTimer(left)
-		select {
-		case <-t.C:
-		case <-changed:
-		case <-w.done:
-			t.Stop()
-			return false
-		}
-		t.Stop()
 	}
 }
