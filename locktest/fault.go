@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"crypto/rand"
+	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -86,4 +87,24 @@ func (s *Server) eval(script, key1, key2 string, args ...any) {
 	if err := s.redis.Eval(script, []string{key1, key2}, args...); err != nil {
 		s.t.Fatalf("locktest: %v", err)
 	}
+}
+
+// keys returns how the locks are called that Expire and Steal are for, and ends the test if that is not
+// clear: a fault that hits another key than the program's would look like a program that copes with it.
+func (s *Server) keys() keyspace {
+	s.t.Helper()
+	set := keyspaceOf(s.Prefix, s.KeyFormat)
+	if strings.Count(set.format, "%s") != 1 {
+		s.t.Fatalf("locktest: the KeyFormat %q of the Server must have %%s once, for the name", s.KeyFormat)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.Prefix != "" || s.KeyFormat != "" || len(s.seen) == 0:
+		return set
+	case len(s.seen) > 1:
+		s.t.Fatalf("locktest: the server has clients with different Options.Prefix or KeyFormat, whose locks" +
+			" of one name are not the same: set Prefix or KeyFormat of the Server to those that are meant")
+	}
+	return s.seen[0]
 }

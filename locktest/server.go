@@ -65,7 +65,7 @@ func (s *Server) Client(t T, o *lock.Options) *lock.Client {
 	}
 	s.saw(o)
 	t.Cleanup(func() {
-		s.Delay(0)
+		s.redis.Delay(0)
 		_ = c.Close() // always nil
 	})
 	return c
