@@ -3,7 +3,6 @@ package redisproc
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -26,17 +25,4 @@ func Await(ctx context.Context, ask func(context.Context) error, gone func() boo
 			return fmt.Errorf("no answer: %w", err)
 		}
 	}
-}
-
-// await is Await for a process, with errors that tell how it ended.
-func (p *Process) await(ctx context.Context, ask Ask) error {
-	err := Await(ctx, func(ctx context.Context) error { return ask(ctx, p) }, p.Exited)
-	if err == nil {
-		return nil
-	}
-	if p.Exited() {
-		err = fmt.Errorf("it ended at once (%v)", p.child.Wait())
-	}
-	log := strings.TrimSpace(p.Log())
-	return fmt.Errorf("%w; its last words: %q", err, log[strings.LastIndexByte(log, '\n')+1:])
 }
