@@ -20,12 +20,6 @@ const (
 	patience = 15 * time.Second
 )
 
-// short is how long a short job takes.
-func (d *demo) short() time.Duration { return d.ttl / 8 }
-
-// interval is how often a lease is renewed.
-func (d *demo) interval() time.Duration { return (d.ttl / 3).Round(time.Millisecond) }
-
 // gather starts the workers.
 func (d *demo) gather(ctx context.Context) error {
 	var names []string

@@ -7,43 +7,52 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
+// A narrator tells what the demo shows, from what the workers report.
+type narrator struct {
+	demoOptions
+	*timeline
+	book  *ledger
+	crew  *crew // nil until the demo has one
+	brief bool  // tell only who holds the lock
+}
+
 // introduce says what is going to happen, and where.
-func (d *demo) introduce() {
+func (n *narrator) introduce(redis string) {
 	title := fmt.Sprintf("holdfast demo: %d worker processes, one lock with a TTL of %s",
-		d.workers, seconds(d.ttl))
-	fmt.Fprintln(d.out, d.paint(bold, title))
-	fmt.Fprintln(d.out, "Redis:", d.redis.About)
+		n.workers, seconds(n.ttl))
+	fmt.Fprintln(n.out, n.paint(bold, title))
+	fmt.Fprintln(n.out, "Redis:", redis)
 }
 
 // follow takes an event into the ledger and tells about it.
-func (d *demo) follow(e event) error {
-	say := func(format string, args ...any) { d.line(e.read, e.Worker, format, args...) }
+func (n *narrator) follow(e event) error {
+	say := func(format string, args ...any) { n.line(e.read, e.Worker, format, args...) }
 	switch e.What {
 	case waiting:
-		if !d.brief {
-			say("waits for %s, the holder since %s s", d.crew.named(e.Label), d.clock(e.Since))
+		if !n.brief {
+			say("waits for %s, the holder since %s s", n.crew.named(e.Label), n.clock(e.Since))
 		}
 	case acquired:
-		d.tellAcquired(e)
+		n.tellAcquired(e)
 	case renewed:
-		if n := d.book.renew(e); n > 0 && n <= 5 {
-			say("renews its lease (%d), good until %s s now", n, d.clock(e.Until))
+		if nth := n.book.renew(e); nth > 0 && nth <= 5 {
+			say("renews its lease (%d), good until %s s now", nth, n.clock(e.Until))
 		}
 	case unlocking:
-		was := d.book.end(e.Lock, e.Worker, unlocking, e.At)
-		if !d.brief {
+		was := n.book.end(e.Lock, e.Worker, unlocking, e.At)
+		if !n.brief {
 			say("is done after %s%s, and releases", seconds(e.At.Sub(was.at)), times(was.renewals))
 		}
 	case resetting:
-		d.book.reset(e)
+		n.book.reset(e)
 	case reset:
-		d.book.resets++
+		n.book.resets++
 		say("has cleared lock %q, taken at %s s, with %s of its TTL left",
-			e.Lock, d.clock(e.Since), seconds(e.Left))
+			e.Lock, n.clock(e.Since), seconds(e.Left))
 	case trouble:
-		say("%s", d.paint(red, "gets over: "+e.Text))
+		say("%s", n.paint(red, "gets over: "+e.Text))
 	case lost:
-		d.book.end(e.Lock, e.Worker, lost, e.At)
+		n.book.end(e.Lock, e.Worker, lost, e.At)
 		return fmt.Errorf("%s lost its lease of %q in the middle of its job, which is not part of "+
 			"the demo (is this machine busy?): %s", e.Worker, e.Lock, e.Text)
 	case failed:
@@ -53,45 +62,45 @@ func (d *demo) follow(e event) error {
 }
 
 // tellAcquired tells that a worker holds a lock, and how it came by it.
-func (d *demo) tellAcquired(e event) {
-	before, delay := d.book.acquire(e)
+func (n *narrator) tellAcquired(e event) {
+	before, delay := n.book.acquire(e)
 	how := "which was free"
 	switch after := milliseconds(delay) + " after "; {
 	case before.how == killed:
-		how = d.paint(bold, after+before.worker+"'s key expired")
+		how = n.paint(bold, after+before.worker+"'s key expired")
 	case before.how == resetting:
-		how = d.paint(bold, after+"the reset began")
+		how = n.paint(bold, after+"the reset began")
 	case before.how == unlocking && delay < e.Waited:
 		how = after + before.worker + "'s release"
 	}
-	d.line(e.read, e.Worker, "holds %q with token %d, %s", e.Lock, e.Fence, how)
+	n.line(e.read, e.Worker, "holds %q with token %d, %s", e.Lock, e.Fence, how)
 }
 
 // tellOwner tells what any process sees as a lock's owner.
-func (d *demo) tellOwner(o lock.Owner) {
+func (n *narrator) tellOwner(o lock.Owner) {
 	host := ""
 	if o.Host != "" {
 		host = ", host " + o.Host
 	}
-	d.more("label %s%s, since %s, %s of its TTL left",
+	n.more("label %s%s, since %s, %s of its TTL left",
 		o.Label, host, o.Since.Format("15:04:05.000"), seconds(o.TTL))
 }
 
 // summary tells what came of it all, when all has ended.
-func (d *demo) summary() {
-	b := d.book
+func (n *narrator) summary() {
+	b := n.book
 	verdict := "never two at once, every fencing token greater than the last"
 	if len(b.broken) > 0 {
-		verdict = d.paint(red, "with a broken promise, see below")
+		verdict = n.paint(red, "with a broken promise, see below")
 	}
 	p50, worst := b.median()
-	d.heading("Summary")
+	n.heading("Summary")
 	row := func(what, format string, args ...any) {
-		fmt.Fprintf(d.out, "   %s %s\n", d.paint(bold, fmt.Sprintf("%-12s", what)),
+		fmt.Fprintf(n.out, "   %s %s\n", n.paint(bold, fmt.Sprintf("%-12s", what)),
 			fmt.Sprintf(format, args...))
 	}
-	row("acquired", "%d times by %d processes: %s", b.acquired, len(d.crew.members)-1, verdict)
-	row("renewals", "%d, one every %s of holding", b.renewals, seconds(d.interval()))
+	row("acquired", "%d times by %d processes: %s", b.acquired, len(n.crew.members)-1, verdict)
+	row("renewals", "%d, one every %s of holding", b.renewals, seconds(n.interval()))
 	row("handovers", "%d, from release to next holder p50 %s, at most %s",
 		len(b.handovers), milliseconds(p50), milliseconds(worst))
 	row("takeover", "%s after the killed holder's key had expired%s",
@@ -99,7 +108,7 @@ func (d *demo) summary() {
 	row("cleaned up", "%d lock of an earlier incarnation; its waiter held it %s later",
 		b.resets, milliseconds(b.woken))
 	row("left behind", "nothing: %d processes ended, and so did everything in Redis",
-		len(d.crew.members))
+		len(n.crew.members))
 }
 
 // times says how often a lease was renewed.
