@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/janitor"
 	"github.com/holdfast-go/holdfast/internal/owner"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/renewal"
@@ -33,12 +32,7 @@ type attempt struct {
 	name   string
 	chosen string    // the id that the user wants; "" for a fresh one
 	since  time.Time // when the call began
-
-	id     string    // of the acquire in doubt; "" if there is none
-	tried  Try       // that acquire
-	until  time.Time // when it has expired, if it was executed
-	gaveUp time.Time // when it was given up
-	stray  bool      // an acquire under a chosen id is in doubt, and stays so
+	lost   lostReply // the acquire in doubt, if there is one
 }
 
 // attempt returns a new attempt. Nothing of it is in doubt.
@@ -68,16 +62,17 @@ func (a *attempt) ask(ctx context.Context) (*Lease, *store.Held, error) {
 //
 // If the repeat itself gets no reply, the doubt begins anew, under the same id.
 func (a *attempt) Send(ctx context.Context, limit time.Time, t Try) (*Lease, *store.Held, error) {
-	repeat := a.id != ""
+	repeat := a.lost.inDoubt()
 	id, err := a.nextID()
 	if err != nil {
 		return nil, nil, err
 	}
-	got, err := t.Send(ctx, limit, a.order(id, repeat))
+	order := Order{Settings: &a.want.Settings, ID: id, Chosen: a.chosen != "", Repeat: repeat}
+	got, err := t.Send(ctx, limit, order)
 	switch {
 	case err != nil:
 		if store.Sent(err) {
-			a.doubt(id, t)
+			a.lost.note(order, t)
 		}
 		return nil, nil, err
 	case got.Held != nil && a.chosen != "" && got.Held.Owner == id:
@@ -89,20 +84,15 @@ func (a *attempt) Send(ctx context.Context, limit time.Time, t Try) (*Lease, *st
 		return nil, got.Held, nil
 	}
 	if repeat && got.Rest != nil {
-		a.release(got.Rest, time.Now().Add(store.OperationLimit))
+		a.lost.release(a.engine.janitor, got.Rest, time.Now().Add(store.OperationLimit))
 	}
 	lease, err := a.granted(ctx, id, repeat, got)
 	return lease, nil, err
 }
 
-// order says how a try under an id is to acquire. It points to the settings, which do not change.
-func (a *attempt) order(id string, repeat bool) Order {
-	return Order{Settings: &a.want.Settings, ID: id, Chosen: a.chosen != "", Repeat: repeat}
-}
-
 // nextID returns the id of the next acquire: the one in doubt, the chosen one, or a fresh one.
 func (a *attempt) nextID() (string, error) {
-	if id := cmp.Or(a.id, a.chosen); id != "" {
+	if id := cmp.Or(a.lost.order.ID, a.chosen); id != "" {
 		owner.Uses(id)
 		return id, nil
 	}
@@ -116,7 +106,7 @@ func (a *attempt) nextID() (string, error) {
 // handed out. The handing decides which, once.
 func (a *attempt) granted(ctx context.Context, id string, repeated bool, got Got) (*Lease, error) {
 	e := a.engine
-	a.id = ""
+	a.lost.settled()
 	l := &Lease{
 		core: &e.core, name: got.Name, id: id, fence: got.Fence, holding: got.Holding, repeated: repeated,
 		settings: a.want.Settings, since: time.Now(),
@@ -179,54 +169,23 @@ func (e *Engine) hold(l *Lease, before time.Time) (err error) {
 	return err
 }
 
-// doubt takes note of an acquire whose outcome is not known. Under a chosen id it stays in doubt
-// for the rest of the call: a repeat that finds the id there could not tell our acquire from
-// somebody else's.
-func (a *attempt) doubt(id string, t Try) {
-	if a.chosen != "" {
-		a.stray = true
-		return
-	}
-	a.id, a.tried, a.gaveUp = id, t, time.Now()
-	a.until = a.gaveUp.Add(a.want.Settings.TTL + store.OperationLimit)
-}
-
 // InDoubt returns the try in doubt.
-func (a *attempt) InDoubt() Try {
-	if a.id == "" {
-		return nil
-	}
-	return a.tried
-}
+func (a *attempt) InDoubt() Try { return a.lost.try }
 
 // Abandon deals with an acquire in doubt that was not found when it was repeated. It is lost, or
 // will be executed yet.
-func (a *attempt) Abandon() { a.cleanUp(time.Now().Add(store.OperationLimit)) }
+func (a *attempt) Abandon() { a.lost.cleanUp(a.engine.janitor, time.Now().Add(store.OperationLimit)) }
 
 // settle has an acquire cleaned up that is still in doubt when its call ends: at once, behind it on
 // the same connection if that lives, and again later.
-func (a *attempt) settle() { a.cleanUp(time.Now()) }
-
-// cleanUp hands the acquire in doubt to the janitor. It does nothing if none is.
-func (a *attempt) cleanUp(due time.Time) {
-	if a.id == "" {
-		return
-	}
-	a.release(a.tried.MayHold(a.order(a.id, true)), due)
-	a.id = ""
-}
-
-// release has released from due on what the acquire in doubt may have taken.
-func (a *attempt) release(h store.Holding, due time.Time) {
-	a.engine.janitor.AddLate(janitor.Task{What: h, Due: due, Until: a.until}, a.gaveUp)
-}
+func (a *attempt) settle() { a.lost.cleanUp(a.engine.janitor, time.Now()) }
 
 // hopeless reports whether asking again after err is of no use. Before the first connection, a
 // network error is taken for a mistake in the address. Before the first answer, so is a server that
 // is not the master.
 func (a *attempt) hopeless(ctx context.Context, err error) bool {
 	s := a.engine.store
-	return ctx.Err() != nil || a.stray || !repeatable(err) ||
+	return ctx.Err() != nil || a.lost.stray || !repeatable(err) ||
 		// Its clean-up is under way, and would be found.
 		errors.Is(err, errLate) && a.chosen != "" ||
 		store.Broken(err) && !s.Met() ||
@@ -252,7 +211,7 @@ func (a *attempt) twice(ctx context.Context) (*Lease, error) {
 
 // fail returns the error of an attempt that is given up.
 func (a *attempt) fail(err error) error {
-	doubt := a.id != "" || a.stray
+	doubt := a.lost.unknown()
 	a.settle()
 	if errors.Is(err, store.ErrNobody) {
 		err = ErrNotHeld

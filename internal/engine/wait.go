@@ -203,7 +203,7 @@ func (w *wait) end(ctx context.Context, err error) error {
 		}
 		g.Met = append(g.Met, w.place.Trouble()...)
 	}
-	if w.id != "" || w.stray {
+	if w.lost.unknown() {
 		g.Met = append(g.Met, ErrUnknown)
 		w.settle()
 	}

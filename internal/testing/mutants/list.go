@@ -79,7 +79,7 @@ var classics = []mutant{
 	},
 	{
 		"m11", "a blind retry of the acquire",
-		edits{{"internal/engine/attempt.go", "cmp.Or(a.id, a.chosen)", "cmp.Or(a.chosen)"}},
+		edits{{"internal/engine/attempt.go", "cmp.Or(a.lost.order.ID, a.chosen)", "cmp.Or(a.chosen)"}},
 		tests{in: "internal/testing/faults", run: "FaultAcquireReplyLost"},
 	},
 	{

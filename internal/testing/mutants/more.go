@@ -72,8 +72,8 @@ var others = []mutant{
 		"orphan", "a cancelled acquire is not cleaned up",
 		edits{{
 			"internal/engine/attempt.go",
-			"func (a *attempt) settle() { a.cleanUp(time.Now()) }",
-			"func (a *attempt) settle() { a.id = \"\" }",
+			"func (a *attempt) settle() { a.lost.cleanUp(a.engine.janitor, time.Now()) }",
+			"func (a *attempt) settle() { a.lost.settled() }",
 		}},
 		tests{in: "internal/testing/faults", run: "FaultAcquireRepliesLost"},
 	},
@@ -311,8 +311,8 @@ var others = []mutant{
 		"again", "what an acquire may take late is left, once another one was sent",
 		edits{{
 			"internal/engine/attempt.go",
-			"{ a.cleanUp(time.Now().Add(store.OperationLimit)) }",
-			"{ a.id = \"\" }",
+			"{ a.lost.cleanUp(a.engine.janitor, time.Now().Add(store.OperationLimit)) }",
+			"{ a.lost.settled() }",
 		}},
 		tests{in: "pool", run: "RepeatTakesAnother"},
 	},
