@@ -43,14 +43,12 @@ var (
 
 // A HeldError says that a lock is held by somebody else. It Is [ErrHeld].
 type HeldError struct {
-	Name  string
-	Owner Owner         // without its ID
-	TTL   time.Duration // left when Redis was asked, at most 100 years; NoExpiry for a lock without expiry
+	Owner Owner // who holds it, and for how long; without the ID
 }
 
 // Error names the owner, without the random part of its id.
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("lock %q is held by %v, %s", e.Name, e.Owner, leftText(e.TTL))
+	return fmt.Sprintf("lock %q is held by %v, %s", e.Owner.Name, e.Owner, leftText(e.Owner.TTL))
 }
 
 // Is reports whether target is [ErrHeld].
@@ -90,7 +88,7 @@ func (e *waitError) Error() string {
 		fmt.Fprintf(&b, " (%v)", err)
 	}
 	if e.held != nil {
-		fmt.Fprintf(&b, "; held by %v, %s", e.held.Owner, leftText(e.held.TTL))
+		fmt.Fprintf(&b, "; held by %v, %s", e.held.Owner, leftText(e.held.Owner.TTL))
 	}
 	for _, err := range e.met {
 		fmt.Fprintf(&b, "; met: %v", err)
@@ -164,8 +162,7 @@ var words = engine.Words{
 }
 
 func heldError(name string, by *store.Held) *HeldError {
-	o := ownerOf(name, by).anonymous()
-	return &HeldError{Name: name, Owner: o, TTL: o.TTL}
+	return &HeldError{Owner: ownerOf(name, by).anonymous()}
 }
 
 func gaveUp(g engine.GaveUp) error {

@@ -336,7 +336,7 @@ func ExampleHeldError() {
 	_, err := c.Mutex("import").TryLock(context.Background())
 	var held *lock.HeldError
 	fmt.Println(errors.As(err, &held), errors.Is(err, lock.ErrHeld))
-	fmt.Println(held.Name, held.Owner.Label, held.TTL > 29*time.Second, held.Owner.ID == "")
+	fmt.Println(held.Owner.Name, held.Owner.Label, held.Owner.TTL > 29*time.Second, held.Owner.ID == "")
 	// Output:
 	// true true
 	// import importer true true

@@ -70,7 +70,7 @@ func TestInteropGoWaits(t *testing.T) {
 			if err != nil || o.ID != id || o.Label != "" || !o.Since.IsZero() {
 				t.Errorf("Owner: %+v, %v, want the id %q and nothing else", o, err, id)
 			}
-			for _, ttl := range []time.Duration{held.TTL, o.TTL} {
+			for _, ttl := range []time.Duration{held.Owner.TTL, o.TTL} {
 				if ttl != c.ttl && (c.ttl < 0 || ttl > c.ttl || ttl < c.ttl-locks.R) {
 					t.Errorf("TTL %v, want %v", ttl, c.ttl)
 				}

@@ -65,11 +65,11 @@ func TestTryLockSaysWhoHolds(t *testing.T) {
 		t.Fatalf("TryLock on a held lock: %v", err)
 	}
 	o := held.Owner
-	if held.Name != name || o.Label != "importer on b" || time.Since(o.Since) > 5*time.Second {
+	if o.Name != name || o.Label != "importer on b" || time.Since(o.Since) > 5*time.Second {
 		t.Errorf("HeldError %+v", held)
 	}
-	if held.TTL <= 0 || held.TTL > 10*time.Second {
-		t.Errorf("TTL left %v", held.TTL)
+	if o.TTL <= 0 || o.TTL > 10*time.Second {
+		t.Errorf("TTL left %v", o.TTL)
 	}
 	if o.ID != "" || strings.Contains(err.Error(), lease.ID()[len(lease.ID())-16:]) {
 		t.Errorf("the error gives the id away: %v", err)

@@ -25,7 +25,7 @@ func TestWaitBehindOthersSaysWhoHolds(t *testing.T) {
 	defer stop()
 	_, err := c.Mutex(name).Lock(short)
 	var held *lock.HeldError
-	if !errors.As(err, &held) || held.Owner.Label != "holder" || held.Name != name || held.TTL <= 0 {
+	if !errors.As(err, &held) || held.Owner.Label != "holder" || held.Owner.Name != name || held.Owner.TTL <= 0 {
 		t.Errorf("behind the head: %v", err)
 	}
 	cancel()

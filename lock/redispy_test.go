@@ -27,7 +27,7 @@ func TestRedisPyHolds(t *testing.T) {
 	python.Tell(t, "lock job 60")
 	token := python.Says(t, "locked")
 	var held *lock.HeldError
-	if _, err := c.Mutex("job").TryLock(soon(t)); !errors.As(err, &held) || held.TTL <= 0 {
+	if _, err := c.Mutex("job").TryLock(soon(t)); !errors.As(err, &held) || held.Owner.TTL <= 0 {
 		t.Fatalf("TryLock: %v", err)
 	}
 	if o, err := c.Owner(soon(t), "job"); err != nil || o.ID != token || o.Label != "" {

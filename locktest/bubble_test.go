@@ -137,7 +137,7 @@ func TestSteal(t *testing.T) {
 
 		_, err := b.Mutex("job").TryLock(t.Context())
 		var held *lock.HeldError
-		if !errors.As(err, &held) || held.Owner.Label != "thief" || held.TTL != 3590*time.Second {
+		if !errors.As(err, &held) || held.Owner.Label != "thief" || held.Owner.TTL != 3590*time.Second {
 			t.Errorf("TryLock: %v", err)
 		}
 		got := lockLater(t, b, "job")

@@ -68,8 +68,8 @@ func held(e *env) {
 		if !errors.As(err, &held) {
 			e.Fatalf("TryLock: %v", err)
 		}
-		if held.Name != name || held.Owner.Label != "importer on b" ||
-			held.TTL <= 0 || held.TTL > 10*time.Second {
+		if held.Owner.Name != name || held.Owner.Label != "importer on b" ||
+			held.Owner.TTL <= 0 || held.Owner.TTL > 10*time.Second {
 			e.Errorf("TryLock: %+v", held)
 		}
 		secret := lease.ID()[len(lease.ID())-16:]

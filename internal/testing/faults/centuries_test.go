@@ -23,7 +23,7 @@ func TestFaultHeldForCenturies(t *testing.T) {
 			c := locks.Met(t, s.URL(), nil)
 			s.Do(t, "SET", "lock:job", "somebody", expiry[0], expiry[1])
 			var held *lock.HeldError
-			if _, err := c.Mutex("job").TryLock(locks.Soon(t)); !errors.As(err, &held) || held.TTL < 99*365*24*time.Hour {
+			if _, err := c.Mutex("job").TryLock(locks.Soon(t)); !errors.As(err, &held) || held.Owner.TTL < 99*365*24*time.Hour {
 				t.Fatalf("TryLock: %v", err)
 			}
 			ctx, cancel := context.WithCancel(context.Background())
