@@ -14,7 +14,7 @@ import (
 var (
 	// ErrHeld: somebody else holds the lock. The error is a [*HeldError], which says who.
 	ErrHeld = engine.ErrHeld
-	// ErrLost: the lease ended before it was released. The error is a [*LostError], with the cause.
+	// ErrLost: the lease ended before it was released. The error wraps the cause.
 	ErrLost = engine.ErrLost
 	// ErrNotHeld: nobody holds the lock; of Unlock and Detach, this lease did not hold it any more; of
 	// Adopt and ReleaseID, it is not held under the id.
@@ -54,22 +54,22 @@ func (e *HeldError) Error() string {
 // Is reports whether target is [ErrHeld].
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// A LostError says why a lease ended before it was released. It Is [ErrLost].
-type LostError struct {
-	Name  string
-	Cause error // what ended it; never nil
+// A lostError says why a lease ended before it was released.
+type lostError struct {
+	name  string
+	cause error // never nil
 }
 
 // Error names the cause.
-func (e *LostError) Error() string {
-	return fmt.Sprintf("lock %q: lease lost: %v", e.Name, e.Cause)
+func (e *lostError) Error() string {
+	return fmt.Sprintf("lock %q: lease lost: %v", e.name, e.cause)
 }
 
-// Is reports whether target is [ErrLost].
-func (e *LostError) Is(target error) bool { return target == ErrLost }
+// Is reports whether target is ErrLost.
+func (e *lostError) Is(target error) bool { return target == ErrLost }
 
 // Unwrap returns the cause.
-func (e *LostError) Unwrap() error { return e.Cause }
+func (e *lostError) Unwrap() error { return e.cause }
 
 // A waitError ends a Lock that did not get the lock: what ended the waiting, who held it when Redis
 // last answered, and what went wrong on the way.
@@ -120,7 +120,7 @@ type doneError struct {
 // Error is one line, and says nothing twice: functions often return the cause of their context.
 func (e *doneError) Error() string {
 	about := e.lease
-	if lost := new(LostError); errors.As(e.lease, &lost) {
+	if lost := new(lostError); errors.As(e.lease, &lost) {
 		about = lost
 	}
 	text := oneLine(about)
@@ -157,7 +157,7 @@ func invalid(format string, args ...any) error { return engine.Invalid(format, a
 // words make the engine's errors that carry facts.
 var words = engine.Words{
 	Held:   func(name string, by *store.Held) error { return heldError(name, by) },
-	Lost:   func(name string, cause error) error { return &LostError{Name: name, Cause: cause} },
+	Lost:   func(name string, cause error) error { return &lostError{name, cause} },
 	GaveUp: gaveUp,
 }
 

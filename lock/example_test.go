@@ -174,9 +174,9 @@ func ExampleLease_Context() {
 	_, _, _ = c.Reset(ctx, "import") // an operator takes the lock away
 	<-ctx.Done()
 
-	var lost *lock.LostError
-	fmt.Println(errors.As(context.Cause(ctx), &lost), lost.Name)
-	// Output: true import
+	cause := context.Cause(ctx)
+	fmt.Println(errors.Is(cause, lock.ErrLost), cause)
+	// Output: true lock "import": lease lost: Redis says that nobody holds it
 }
 
 func ExampleLease_Extend() {
@@ -343,7 +343,7 @@ func ExampleHeldError() {
 }
 
 // Why a lease was lost.
-func ExampleLostError() {
+func ExampleMutex_Do_lost() {
 	url, stop := startRedis()
 	defer stop()
 	c, _ := lock.Open(url, &lock.Options{TTL: 3 * time.Second})
@@ -354,9 +354,8 @@ func ExampleLostError() {
 		<-ctx.Done()
 		return nil
 	})
-	var lost *lock.LostError
-	if errors.As(err, &lost) {
-		fmt.Printf("%s: %v\n", lost.Name, lost.Cause)
+	if errors.Is(err, lock.ErrLost) {
+		fmt.Println(err)
 	}
-	// Output: import: Redis says that nobody holds it
+	// Output: lock "import": lease lost: Redis says that nobody holds it
 }

@@ -153,7 +153,7 @@ type Event struct {
 
 	// Err says what went wrong.
 	//   - RenewalFailed: the error of the renewal.
-	//   - Lost: what Lease.Err says, a [*LostError].
+	//   - Lost: what Lease.Err says, which Is [ErrLost].
 	//   - Released: what Unlock returns, nil if all went well.
 	//   - Retrying: the error of the last attempt.
 	//   - Reconnecting, Degraded: the error of the connection for waiting.

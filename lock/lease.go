@@ -81,8 +81,10 @@ func (l *Lease) Deadline() time.Time { return l.held().Deadline() }
 // Done returns a channel that is closed when the lease has ended.
 func (l *Lease) Done() <-chan struct{} { return l.held().Done() }
 
-// Err returns nil while the lease is held. Then it says how it ended: [ErrReleased], [ErrDetached], or
-// a [*LostError], which Is [ErrLost]; after Close of the client that one Is [ErrClosed] too.
+// Err returns nil while the lease is held. Then it says how the lease ended:
+//   - [ErrReleased] or [ErrDetached];
+//   - an error that Is [ErrLost] and wraps what ended it, such as [ErrMaxHold], [ErrWrongType], the
+//     error of the last renewal, or [ErrClosed] after Close of the client.
 func (l *Lease) Err() error { return l.held().Err() }
 
 // Context returns a context that ends with the lease, or with parent, or when cancel is called. Its

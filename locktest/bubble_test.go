@@ -96,8 +96,7 @@ func TestExpire(t *testing.T) {
 		}
 		<-ctx.Done()
 		between(t, "the telling", time.Since(began), 9*time.Second, 9*time.Second)
-		var lost *lock.LostError
-		if err := lease.Err(); !errors.As(err, &lost) || context.Cause(ctx).Error() != err.Error() {
+		if err := lease.Err(); !errors.Is(err, lock.ErrLost) || context.Cause(ctx).Error() != err.Error() {
 			t.Errorf("Err %v, cause %v", err, context.Cause(ctx))
 		}
 		if err := lease.Unlock(t.Context()); !errors.Is(err, lock.ErrNotHeld) {

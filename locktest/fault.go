@@ -14,9 +14,10 @@ import (
 // holder or its host was paused: nobody holds it then, and no waiter is signalled.
 //
 // A lease that is renewed ends at its next renewal, after a third of its TTL at most, any other at
-// its Deadline. Its context ends with it; Lease.Err and context.Cause are a *lock.LostError. If the
-// holder releases it before, Unlock says lock.ErrNotHeld. Who waits for the lock by this library has it
-// within a second, and may work beside the holder until that is told: this is what fencing tokens are for.
+// its Deadline. Its context ends with it; Lease.Err and context.Cause say so by an error that Is
+// lock.ErrLost. If the holder releases it before, Unlock says lock.ErrNotHeld. Who waits for the lock
+// by this library has it within a second, and may work beside the holder until that is told: this is
+// what fencing tokens are for.
 func (s *Server) Expire(name string) {
 	s.t.Helper()
 	s.redis.Delete(s.keys().lock(name))
@@ -57,9 +58,9 @@ func (s *Server) Delay(d time.Duration) { s.redis.Delay(d) }
 // them, and new ones are refused. It keeps its memory, and its clock goes on: keys expire.
 //
 // A lease that is held then goes on until its Deadline, as it could be renewed yet. Then it ends,
-// with a *lock.LostError that carries the last error met, before its key expires. Lock of a client
-// that has reached the server before waits for its return; one that never has, and every TryLock, get
-// the error.
+// before its key expires, with an error that Is lock.ErrLost and carries the last error met. Lock of
+// a client that has reached the server before waits for its return; one that never has, and every
+// TryLock, get the error.
 func (s *Server) Down() { s.redis.Down() }
 
 // Up makes Redis reachable again after [Server.Down]. Leases that have not ended are renewed, and
