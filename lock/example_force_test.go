@@ -56,8 +56,8 @@ func ExampleClient_Block() {
 	defer c.Close()
 
 	fmt.Println("blocked:", c.Block(ctx, "import", 10*time.Minute))
-	status, err := c.Status(ctx, "import", time.Minute)
-	fmt.Println("for more than a minute:", status, err)
+	owner, err := c.Owner(ctx, "import")
+	fmt.Println("for more than a minute:", owner.TTL > time.Minute, err)
 	locked, err := c.Locked(ctx, "import")
 	fmt.Println("locked:", locked, err)
 	fmt.Println("until tomorrow:", c.Block(ctx, "import", 24*time.Hour))
@@ -65,7 +65,7 @@ func ExampleClient_Block() {
 	fmt.Println("reset:", err)
 	// Output:
 	// blocked: <nil>
-	// for more than a minute: unavailable <nil>
+	// for more than a minute: true <nil>
 	// locked: true <nil>
 	// until tomorrow: <nil>
 	// reset: <nil>

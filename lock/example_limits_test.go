@@ -60,13 +60,10 @@ func ExampleMutexOptions_noExpiry() {
 	owner, err := c.Owner(ctx, "migrate")
 	fmt.Println(owner.TTL == lock.NoExpiry, err)
 	fmt.Println(lease.Deadline().IsZero(), errors.Is(lease.Extend(ctx, time.Hour), lock.ErrInvalid))
-	status, err := c.Status(ctx, "migrate", time.Minute)
-	fmt.Println(status == lock.StatusStuck, err)
 	fmt.Println(lease.Unlock(ctx))
 	// Output:
 	// true <nil>
 	// true true
-	// true <nil>
 	// <nil>
 }
 
@@ -118,7 +115,7 @@ func ExampleMutexOptions_keepID() {
 }
 
 // What a health check says of a lock.
-func ExampleClient_Status() {
+func ExampleClient_Owner() {
 	url, stop := startRedis()
 	defer stop()
 	ctx := context.Background()
@@ -129,17 +126,17 @@ func ExampleClient_Status() {
 	defer c.Close()
 
 	report := func(patience time.Duration) {
-		switch status, err := c.Status(ctx, "import", patience); {
+		switch owner, err := c.Owner(ctx, "import"); {
+		case errors.Is(err, lock.ErrNotHeld):
+			fmt.Println("free")
 		case err != nil:
 			fmt.Println("not known:", err)
-		case status == lock.StatusFree:
-			fmt.Println("free")
-		case status == lock.StatusLocked:
-			fmt.Println("held, and free again in time")
-		case status == lock.StatusUnavailable:
-			fmt.Println("held for longer than we wait")
-		case status == lock.StatusStuck:
+		case owner.TTL == lock.NoExpiry:
 			fmt.Println("held without expiry")
+		case owner.TTL > patience:
+			fmt.Println("held for longer than we wait")
+		default:
+			fmt.Println("held, and free again in time")
 		}
 	}
 	report(time.Minute)

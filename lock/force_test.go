@@ -108,32 +108,29 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-func TestStatusAndLocked(t *testing.T) {
+func TestOwnerAndLocked(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	c := open(t, s, nil)
 	for _, test := range []struct {
-		set    []any
-		soon   time.Duration
-		want   lock.Status
-		locked bool
+		set         []any
+		least, most time.Duration // of what is left
+		want        error
 	}{
-		{nil, time.Minute, lock.StatusFree, false},
-		{[]any{"lock:job", "x", "PX", 30_000}, time.Minute, lock.StatusLocked, true},
-		{[]any{"lock:job", "x", "PX", 30_000}, time.Second, lock.StatusUnavailable, true},
-		{[]any{"lock:job", "x", "PX", 30_000}, 0, lock.StatusUnavailable, true},
-		{[]any{"lock:job", "x"}, time.Hour, lock.StatusStuck, true},
+		{nil, 0, 0, lock.ErrNotHeld},
+		{[]any{"lock:job", "x", "PX", 30_000}, time.Second, 30 * time.Second, nil},
+		{[]any{"lock:job", "x"}, lock.NoExpiry, lock.NoExpiry, nil},
 	} {
 		s.Do(t, "DEL", "lock:job")
 		if test.set != nil {
 			s.Do(t, "SET", test.set...)
 		}
-		got, err := c.Status(soon(t), "job", test.soon)
-		if err != nil || got != test.want {
-			t.Errorf("%v, soon %v: %v, %v; want %v", test.set, test.soon, got, err, test.want)
+		o, err := c.Owner(soon(t), "job")
+		if !errors.Is(err, test.want) || o.TTL < test.least || o.TTL > test.most {
+			t.Errorf("%v: %+v, %v", test.set, o, err)
 		}
 		locked, err := c.Locked(soon(t), "job")
-		if err != nil || locked != test.locked {
+		if err != nil || locked != (test.want == nil) {
 			t.Errorf("%v: locked %v, %v", test.set, locked, err)
 		}
 	}
@@ -141,14 +138,6 @@ func TestStatusAndLocked(t *testing.T) {
 	s.Do(t, "RPUSH", "lock:job", "x")
 	if _, err := c.Locked(soon(t), "job"); !errors.Is(err, lock.ErrWrongType) {
 		t.Errorf("a list: %v", err)
-	}
-	for status, want := range map[lock.Status]string{
-		lock.StatusFree: "free", lock.StatusLocked: "locked",
-		lock.StatusUnavailable: "unavailable", lock.StatusStuck: "stuck", 17: "status 17",
-	} {
-		if status.String() != want {
-			t.Errorf("status %d is %q", int(status), status)
-		}
 	}
 }
 

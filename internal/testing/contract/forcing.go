@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"errors"
 	"time"
 
 	"github.com/holdfast-go/holdfast/lock"
@@ -13,7 +14,7 @@ var forcing = []check{
 	{name: "block", run: block},
 	{name: "block again", run: blockAgain},
 	{name: "block ends by itself", run: blockEnds},
-	{name: "status and locked", run: status},
+	{name: "owner and locked", run: ownerAndLocked},
 }
 
 // Who held it is told at its next renewal, and who waits goes on waiting.
@@ -127,41 +128,37 @@ func blockEnds(e *env) {
 	e.release(lease)
 }
 
-var statuses = []struct {
-	set    []any // behind SET and the key; none for no lock
-	soon   time.Duration
-	want   lock.Status
-	locked bool
+// states are how a lock can stand: free, held for a time, held without expiry.
+var states = []struct {
+	set         []any         // behind SET and the key; none for no lock
+	least, most time.Duration // of what is left
+	want        error         // of Owner; nil if it is held
 }{
-	{nil, time.Minute, lock.StatusFree, false},
-	{[]any{"somebody", "PX", 60_000}, 2 * time.Minute, lock.StatusLocked, true},
-	{[]any{"somebody", "PX", 60_000}, time.Second, lock.StatusUnavailable, true},
-	{[]any{"somebody", "PX", 60_000}, 0, lock.StatusUnavailable, true},
-	{[]any{"somebody"}, 24 * time.Hour, lock.StatusStuck, true},
+	{nil, 0, 0, lock.ErrNotHeld},
+	{[]any{"somebody", "PX", 60_000}, time.Second, time.Minute, nil},
+	{[]any{"somebody"}, lock.NoExpiry, lock.NoExpiry, nil},
 }
 
-func status(e *env) {
+func ownerAndLocked(e *env) {
 	name := e.name("job")
 	c := e.client(nil)
-	for _, s := range statuses {
+	for _, s := range states {
 		e.do("DEL", "lock:"+name)
 		if s.set != nil {
 			e.do("SET", append([]any{"lock:" + name}, s.set...)...)
 		}
-		got, err := c.Status(e.soon(), name, s.soon)
-		if err != nil || got != s.want {
-			e.Errorf("%v: Status(%v) %v, %v; want %v", s.set, s.soon, got, err, s.want)
+		o, err := c.Owner(e.soon(), name)
+		if !errors.Is(err, s.want) || o.TTL < s.least || o.TTL > s.most {
+			e.Errorf("%v: Owner %+v, %v", s.set, o, err)
 		}
 		locked, err := c.Locked(e.soon(), name)
-		if err != nil || locked != s.locked {
-			e.Errorf("%v: Locked %v, %v; want %v", s.set, locked, err, s.locked)
+		if held := s.want == nil; err != nil || locked != held {
+			e.Errorf("%v: Locked %v, %v; want %v", s.set, locked, err, held)
 		}
 	}
 	e.do("DEL", "lock:"+name)
-	_, err := c.Status(e.soon(), name, -1)
-	e.is("Status with a negative duration", err, lock.ErrInvalid)
 	e.do("HSET", "lock:"+name, "not", "a lock")
-	_, err = c.Locked(e.soon(), name)
+	_, err := c.Locked(e.soon(), name)
 	e.is("Locked of what is no lock", err, lock.ErrWrongType)
 	e.do("DEL", "lock:"+name)
 }

@@ -69,8 +69,8 @@ func blockForAYear(e *env) {
 		e.Fatalf("Block: %v", err)
 	}
 	e.within("the key's TTL", e.left(name), year)
-	s, err := e.client(nil).Status(e.soon(), name, year-time.Hour)
-	if err != nil || s != lock.StatusUnavailable {
-		e.Errorf("Status: %v, %v", s, err)
+	o, err := e.client(nil).Owner(e.soon(), name)
+	if err != nil || o.TTL <= year-time.Hour || !o.Kept {
+		e.Errorf("Owner: %+v, %v", o, err)
 	}
 }
