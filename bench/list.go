@@ -116,12 +116,12 @@ func (e *env) crowd() error {
 // listOnce lists all locks, and checks that they are all there.
 func listOnce(c *lock.Client) error {
 	locks, waiters := 0, 0
-	for i, err := range c.List(context.Background(), lock.Filter{}) {
+	for o, err := range c.List(context.Background(), lock.Filter{}) {
 		if err != nil {
 			return err
 		}
 		locks++
-		waiters += len(i.Waiters)
+		waiters += len(o.Waiters)
 	}
 	if locks != listedLocks || waiters != listedLocks {
 		return fmt.Errorf("%d locks and %d waiters were listed, not %d", locks, waiters, listedLocks)

@@ -261,11 +261,11 @@ func aclLists(a *aclCase) error {
 	key := "lock-waiting:me/" + a.name
 	a.server.Do(a, "HSET", key, a.name, 2)
 	defer a.server.Do(a, "DEL", key)
-	for info, err := range c.List(soon(a), lock.Filter{}) {
+	for o, err := range c.List(soon(a), lock.Filter{}) {
 		if err != nil {
 			return err
 		}
-		if info.Owner.Name == a.name && len(info.Waiters) == 1 && info.Waiters[0].Count == 2 {
+		if o.Name == a.name && len(o.Waiters) == 1 && o.Waiters[0].Count == 2 {
 			return nil
 		}
 	}

@@ -24,12 +24,12 @@ func ExampleClient_List() {
 		defer lease.Unlock(ctx)
 	}
 
-	for i, err := range c.List(ctx, lock.Filter{}) {
+	for o, err := range c.List(ctx, lock.Filter{}) {
 		if err != nil {
 			log.Fatal(err)
 		}
-		held := time.Since(i.Owner.Since)
-		fmt.Printf("%s: %s, for less than a minute: %v\n", i.Owner.Name, i.Owner.Label, held < time.Minute)
+		held := time.Since(o.Since)
+		fmt.Printf("%s: %s, for less than a minute: %v\n", o.Name, o.Label, held < time.Minute)
 	}
 	// Unordered output:
 	// invoices: billing on db3, for less than a minute: true
@@ -46,13 +46,13 @@ func ExampleClient_List_dryRun() {
 	_, _ = c.Mutex("import").TryLock(ctx)
 
 	filter := lock.Filter{Label: "importer on db3"}
-	for i, err := range c.List(ctx, filter) {
-		fmt.Println("would reset:", i.Owner.Name, err)
+	for o, err := range c.List(ctx, filter) {
+		fmt.Println("would reset:", o.Name, err)
 	}
 	owners, err := c.ResetAll(ctx, filter)
 	fmt.Println("were reset:", len(owners), err)
-	for i := range c.List(ctx, filter) {
-		fmt.Println("still there:", i.Owner.Name)
+	for o := range c.List(ctx, filter) {
+		fmt.Println("still there:", o.Name)
 	}
 	// Output:
 	// would reset: import <nil>
@@ -71,12 +71,12 @@ func ExampleWaitInfo() {
 	go func() { _, _ = c.Mutex("tray").Lock(ctx) }()
 
 	for {
-		for i, err := range c.List(ctx, lock.Filter{Name: "tray"}) {
+		for o, err := range c.List(ctx, lock.Filter{Name: "tray"}) {
 			if err != nil {
 				log.Fatal(err)
 			}
-			for _, w := range i.Waiters {
-				fmt.Println(w.Count, "of", w.Label, "waits for", i.Owner.Name)
+			for _, w := range o.Waiters {
+				fmt.Println(w.Count, "of", w.Label, "waits for", o.Name)
 				return
 			}
 		}

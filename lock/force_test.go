@@ -289,11 +289,11 @@ func TestKeyFormat(t *testing.T) {
 		redistest.Until(t, "it is renewed", func() bool { return c.Stats().Renewals > 0 })
 		s.Do(t, "SET", "other", "foreign")
 		names := map[string]bool{}
-		for i, err := range c.List(soon(t), lock.Filter{}) {
+		for o, err := range c.List(soon(t), lock.Filter{}) {
 			if err != nil {
 				t.Errorf("%s: List: %v", format, err)
 			}
-			names[i.Owner.Name] = true
+			names[o.Name] = true
 		}
 		if len(names) != 1 || !names["job"] {
 			t.Errorf("%s: List gives %v", format, names)
@@ -352,9 +352,9 @@ func TestKeyFormatAndOtherKeys(t *testing.T) {
 		c := open(t, s, &o)
 		acquire(t, c.Mutex("job"))
 		s.Do(t, "SET", o.Prefix+"lock-reg:stock", "5")
-		for i, err := range c.List(soon(t), lock.Filter{}) {
-			if err != nil || i.Owner.Name != "job" {
-				t.Errorf("%+v: List gives %q, %v", o, i.Owner.Name, err)
+		for held, err := range c.List(soon(t), lock.Filter{}) {
+			if err != nil || held.Name != "job" {
+				t.Errorf("%+v: List gives %q, %v", o, held.Name, err)
 			}
 		}
 		reset, err := c.ResetAll(soon(t), lock.Filter{All: true})

@@ -147,11 +147,11 @@ func TestGivenIDIsRecognised(t *testing.T) {
 		t.Fatalf("TryLock: %v", err)
 	}
 	recognised("HeldError", held.Owner)
-	for i, err := range other.List(soon(t), lock.Filter{}) {
+	for o, err := range other.List(soon(t), lock.Filter{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		recognised("List", i.Owner)
+		recognised("List", o)
 	}
 	wait := lockLater(t, soon(t), other, "job")
 	recognised("Waiting", await(t, "Waiting", told).Owner)

@@ -9,24 +9,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/engine"
 )
 
-// A LockInfo is a lock that is held, as [Client.List] found it.
-type LockInfo struct {
-	Owner   Owner      // who holds it, without the ID; Owner.Name is the lock's name
-	Waiters []WaitInfo // the clients that wait for it, by label; nil if none does
-}
-
-// A WaitInfo says that a client waits for a lock.
-type WaitInfo struct {
-	Label  string // the client's
-	Client string // its id: a ULID, another one for each client, since a label can have several
-	Count  int    // how many of its calls of Lock and Do wait; at least 1
-}
-
 // List returns an iterator over the locks under the client's prefix that are held and that the
-// filter matches. The zero Filter matches all of them; with Filter.Name alone only those of holdfast's
-// own ids match, so to see all of some names set All as well. It is the dry run of [Client.ResetAll], which
-// with the same filter would reset what List yields. It changes nothing in Redis, and each range over
-// it looks anew.
+// filter matches. It yields the owner of each one, without the ID, and with who waits for it. The zero
+// Filter matches all of them; with Filter.Name alone only those of holdfast's own ids match, so to see
+// all of some names set All as well. It is the dry run of [Client.ResetAll], which with the same
+// filter would reset what List yields. It changes nothing in Redis, and each range over it looks anew.
 //
 // The locks come once each and in no order, as they are found: it looks at the names of all keys of
 // the database with SCAN, in batches, twice: for who waits, before the first lock, and then for the
@@ -37,26 +24,26 @@ type WaitInfo struct {
 // meanwhile may appear or not. Locks that are free do not, even if somebody waits for them.
 //
 // Each round trip blocks at most for the operation limit of 2 s, after a network error for another
-// one, the whole until ctx ends. An error is the last pair, with a zero LockInfo; what came before it
+// one, the whole until ctx ends. An error is the last pair, with a zero Owner; what came before it
 // is valid. It Is [ErrInvalid] if the filter or the context is not usable, and nothing was sent then;
 // [ErrClosed] if the client is closed; [ErrUnknown] if no reply came; the context's if that ended.
 //
 // The loop's body may take its time, leave with break, and call anything, Close too: nothing is under
 // way while it runs. After a body that closed the client or ended ctx comes that error.
-func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[LockInfo, error] {
-	return func(yield func(LockInfo, error) bool) {
+func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[Owner, error] {
+	return func(yield func(Owner, error) bool) {
 		err := c.checkFilter(f)
 		if err == nil {
-			err = c.list(ctx, f, func(i LockInfo) bool { return yield(i, nil) })
+			err = c.list(ctx, f, func(o Owner) bool { return yield(o, nil) })
 		}
 		if err != nil {
-			yield(LockInfo{}, err)
+			yield(Owner{}, err)
 		}
 	}
 }
 
 // list yields the locks until there are no more, or yield has had enough; then it returns nil.
-func (c *Client) list(ctx context.Context, f Filter, yield func(LockInfo) bool) error {
+func (c *Client) list(ctx context.Context, f Filter, yield func(Owner) bool) error {
 	fail := func(err error) error { return engine.Explain("list all under", c.store.Prefix, err) }
 	waiters, err := c.waiters(ctx)
 	if err != nil {
@@ -72,7 +59,8 @@ func (c *Client) list(ctx context.Context, f Filter, yield func(LockInfo) bool) 
 				continue
 			}
 			seen[o.Name] = true
-			if !yield(LockInfo{o.anonymous(), waiters[o.Name]}) {
+			o.ID, o.Waiters = "", waiters[o.Name]
+			if !yield(o) {
 				return nil
 			}
 			if err := c.ended(ctx); err != nil {

@@ -18,20 +18,20 @@ import (
 )
 
 // list returns what List yields, by name. Each lock must come once, and no error.
-func list(t testing.TB, c *lock.Client, f lock.Filter) map[string]lock.LockInfo {
+func list(t testing.TB, c *lock.Client, f lock.Filter) map[string]lock.Owner {
 	t.Helper()
-	all := map[string]lock.LockInfo{}
-	for i, err := range c.List(soon(t), f) {
+	all := map[string]lock.Owner{}
+	for o, err := range c.List(soon(t), f) {
 		if err != nil {
 			t.Fatalf("List: %v", err)
 		}
-		if _, again := all[i.Owner.Name]; again {
-			t.Errorf("%q came twice", i.Owner.Name)
+		if _, again := all[o.Name]; again {
+			t.Errorf("%q came twice", o.Name)
 		}
-		if i.Owner.ID != "" {
-			t.Errorf("%q came with its id %q", i.Owner.Name, i.Owner.ID)
+		if o.ID != "" {
+			t.Errorf("%q came with its id %q", o.Name, o.ID)
 		}
-		all[i.Owner.Name] = i
+		all[o.Name] = o
 	}
 	return all
 }
@@ -63,23 +63,23 @@ func TestList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := all["job"].Owner
+	got := all["job"]
 	if got.TTL < own.TTL || got.TTL > 30*time.Second {
 		t.Errorf("TTL %v, later %v", got.TTL, own.TTL)
 	}
 	own.ID, own.TTL = "", got.TTL
-	if !reflect.DeepEqual(all["job"], lock.LockInfo{Owner: own}) {
+	if !reflect.DeepEqual(all["job"], own) {
 		t.Errorf("listed %+v, want %+v", all["job"], own)
 	}
-	other := all["python"].Owner
+	other := all["python"]
 	if other.TTL <= 50*time.Second || other.TTL > time.Minute {
 		t.Errorf("TTL of another program's lock: %v", other.TTL)
 	}
 	other.TTL = 0
-	if other != (lock.Owner{Name: "python"}) {
+	if !reflect.DeepEqual(other, lock.Owner{Name: "python"}) {
 		t.Errorf("another program's owner: %+v", other)
 	}
-	if huge := all["huge"].Owner; huge != (lock.Owner{Name: "huge", TTL: lock.NoExpiry}) {
+	if huge := all["huge"]; !reflect.DeepEqual(huge, lock.Owner{Name: "huge", TTL: lock.NoExpiry}) {
 		t.Errorf("owner of a huge value: %+v", huge)
 	}
 }
@@ -111,12 +111,12 @@ func TestListWaiters(t *testing.T) {
 		lockLater(t, ctx, a, "x:y/z"), lockLater(t, ctx, a, "x:y/z"), lockLater(t, ctx, a, "two"),
 		lockLater(t, ctx, b, "x:y/z"),
 	}
-	var all map[string]lock.LockInfo
+	var all map[string]lock.Owner
 	redistest.Until(t, "the waiters are listed", func() bool {
 		all = list(t, holder, lock.Filter{})
 		n := 0
-		for _, i := range all {
-			for _, w := range i.Waiters {
+		for _, o := range all {
+			for _, w := range o.Waiters {
 				n += w.Count
 			}
 		}
@@ -196,8 +196,8 @@ func TestListOddRegisters(t *testing.T) {
 		"lonely":    nil,
 	}
 	got := map[string][]lock.WaitInfo{}
-	for name, i := range list(t, c, lock.Filter{}) {
-		got[name] = i.Waiters
+	for name, o := range list(t, c, lock.Filter{}) {
+		got[name] = o.Waiters
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("waiters %+v\nwant %+v", got, want)
@@ -227,9 +227,9 @@ func TestListOfManyKeys(t *testing.T) {
 	if len(all) != 3000 {
 		t.Errorf("listed %d locks", len(all))
 	}
-	for name, i := range all {
-		if len(i.Waiters) != 1 || i.Waiters[0] != (lock.WaitInfo{Label: "many", Client: name, Count: 1}) {
-			t.Errorf("%s: %+v", name, i)
+	for name, o := range all {
+		if len(o.Waiters) != 1 || o.Waiters[0] != (lock.WaitInfo{Label: "many", Client: name, Count: 1}) {
+			t.Errorf("%s: %+v", name, o)
 		}
 	}
 	if n := s.CommandCounts(t)["keys"]; n != 0 {
@@ -301,9 +301,9 @@ func TestListYieldsOnce(t *testing.T) {
 	if len(all) != 300 {
 		t.Errorf("listed %d locks", len(all))
 	}
-	for name, i := range all {
-		if len(i.Waiters) != 1 {
-			t.Errorf("%s: %+v", name, i)
+	for name, o := range all {
+		if len(o.Waiters) != 1 {
+			t.Errorf("%s: %+v", name, o)
 		}
 	}
 }

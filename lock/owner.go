@@ -14,9 +14,8 @@ const NoExpiry time.Duration = store.NoExpiry
 // An Owner says who holds a lock.
 //
 // holdfast's own ids are a label, which defaults to hostname:pid, and a ULID, whose time says since
-// when. Of an id with a #, as MutexOptions.ID may be, what stands before the last # is the label, and there
-// is no since. Other programs put anything there; then only Name, TTL, Kept and, from [Client.Owner], ID
-// are set.
+// when. Of an id with a #, as MutexOptions.ID may be, what stands before the last # is the label, and
+// Since is not set. Other programs put anything there: then Label, Host, PID and Since are not set.
 type Owner struct {
 	Name  string        // of the lock
 	ID    string        // the whole id; only Client.Owner gives it, cut off after 1025 bytes
@@ -26,6 +25,17 @@ type Owner struct {
 	Since time.Time     // by the owner's clock, in milliseconds; zero for an id without a ULID
 	TTL   time.Duration // left when Redis was asked, at most 100 years; NoExpiry for a lock without expiry
 	Kept  bool          // the owner has released it; nobody gets it before its HoldAtLeast is over
+
+	// Waiters are the clients that wait for the lock, by label. Only Client.List sets it; it is nil if
+	// nobody waits.
+	Waiters []WaitInfo
+}
+
+// A WaitInfo says that a client waits for a lock.
+type WaitInfo struct {
+	Label  string // the client's
+	Client string // its id: a ULID, another one for each client, since a label can have several
+	Count  int    // how many of its calls of Lock and Do wait; at least 1
 }
 
 // String returns who it is and since when, without the random part of the id.

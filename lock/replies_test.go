@@ -140,17 +140,17 @@ func callDetach(t *testing.T, c *lock.Client) (string, error) {
 
 // callList checks what is told of who waits: the fuzzer knows only the name job.
 func callList(t *testing.T, c *lock.Client) (string, error) {
-	for info, err := range c.List(t.Context(), lock.Filter{}) {
+	for o, err := range c.List(t.Context(), lock.Filter{}) {
 		if err != nil {
 			return "", err
 		}
-		for _, w := range info.Waiters {
+		for _, w := range o.Waiters {
 			if w.Count < 1 || w.Label == "" || w.Client == "" {
-				t.Errorf("%q: waiters %+v", info.Owner.Name, w)
+				t.Errorf("%q: waiters %+v", o.Name, w)
 			}
 		}
-		if info.Owner.ID != "" {
-			t.Errorf("%+v has its ID", info.Owner)
+		if o.ID != "" {
+			t.Errorf("%+v has its ID", o)
 		}
 	}
 	return "", nil

@@ -67,13 +67,13 @@ func show(ctx context.Context, client *lock.Client, f lock.Filter) error {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "LOCK\tOWNER\tSINCE\tTTL\tWAITERS")
 	waiting := 0
-	for i, err := range client.List(ctx, f) {
+	for o, err := range client.List(ctx, f) {
 		if err != nil {
 			return err // what was listed before it is right
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%v\t", i.Owner.Name, i.Owner.Label,
-			i.Owner.Since.Format(time.TimeOnly), i.Owner.TTL.Round(time.Second))
-		for _, w := range i.Waiters {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%v\t", o.Name, o.Label,
+			o.Since.Format(time.TimeOnly), o.TTL.Round(time.Second))
+		for _, w := range o.Waiters {
 			fmt.Fprintf(table, "%d of %s ", w.Count, w.Label)
 			waiting += w.Count
 		}
@@ -88,11 +88,11 @@ func show(ctx context.Context, client *lock.Client, f lock.Filter) error {
 // dryRun says what ResetAll would do, and then does it.
 func dryRun(ctx context.Context, client *lock.Client, f lock.Filter) error {
 	would := 0
-	for i, err := range client.List(ctx, f) {
+	for o, err := range client.List(ctx, f) {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("a reset would take %q from %s\n", i.Owner.Name, i.Owner.Label)
+		fmt.Printf("a reset would take %q from %s\n", o.Name, o.Label)
 		would++
 	}
 	owners, err := client.ResetAll(ctx, f)

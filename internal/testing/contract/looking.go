@@ -124,15 +124,15 @@ func list(e *env) {
 	all[len(filters)].what, all[len(filters)].filter = "no filter", lock.Filter{}
 	for _, f := range all {
 		var owners []lock.Owner
-		for info, err := range c.List(e.soon(), f.filter) {
+		for o, err := range c.List(e.soon(), f.filter) {
 			if err != nil {
 				e.Errorf("%s: %v", f.what, err)
 				continue
 			}
-			if info.Owner.ID != "" || info.Owner.TTL <= 0 || len(info.Waiters) > 0 {
-				e.Errorf("%s: %+v", f.what, info)
+			if o.ID != "" || o.TTL <= 0 || len(o.Waiters) > 0 {
+				e.Errorf("%s: %+v", f.what, o)
 			}
-			owners = append(owners, info.Owner)
+			owners = append(owners, o)
 		}
 		if got := names(owners); !slices.Equal(got, f.want) {
 			e.Errorf("%s: listed %q, want %q", f.what, got, f.want)
@@ -158,11 +158,11 @@ func listWaiters(e *env) {
 	}
 	var seen []lock.WaitInfo
 	redistest.Until(e, "three wait", func() bool {
-		for info, err := range c.List(e.soon(), lock.Filter{}) {
+		for o, err := range c.List(e.soon(), lock.Filter{}) {
 			if err != nil {
 				e.Errorf("List: %v", err)
 			}
-			seen = info.Waiters
+			seen = o.Waiters
 		}
 		return len(seen) == 1 && seen[0].Count == 3
 	})

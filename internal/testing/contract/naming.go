@@ -54,11 +54,11 @@ func keyFormat(e *env) {
 			e.Errorf("%s: %q at %s, the id is %q", format, value, key, lease.ID())
 		}
 		var listed []string
-		for info, err := range c.List(e.soon(), lock.Filter{Name: e.mark + "*"}) {
+		for o, err := range c.List(e.soon(), lock.Filter{Name: e.mark + "*"}) {
 			if err != nil {
 				e.Errorf("%s: List: %v", format, err)
 			}
-			listed = append(listed, info.Owner.Name)
+			listed = append(listed, o.Name)
 		}
 		if !slices.Equal(listed, []string{name}) {
 			e.Errorf("%s: listed %q", format, listed)

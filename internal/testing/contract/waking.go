@@ -39,12 +39,12 @@ func wokenBySignal(e *env) {
 	}
 	released := map[string]time.Time{}
 	redistest.Until(e, "all waiters have looked", func() bool {
-		for info, err := range holder.List(e.soon(), lock.Filter{}) {
+		for o, err := range holder.List(e.soon(), lock.Filter{}) {
 			if err != nil {
 				e.Fatalf("List: %v", err)
 			}
-			name := info.Owner.Name
-			if lease := leases[name]; len(info.Waiters) > 0 && lease != nil && released[name].IsZero() {
+			name := o.Name
+			if lease := leases[name]; len(o.Waiters) > 0 && lease != nil && released[name].IsZero() {
 				released[name] = time.Now()
 				e.release(lease)
 			}

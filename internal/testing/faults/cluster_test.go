@@ -159,11 +159,11 @@ func clusterOperators(t *testing.T, c *lock.Client) {
 	t.Helper()
 	lease := locks.Acquire(t, c.Mutex("job"))
 	var listed []string
-	for info, err := range c.List(locks.Soon(t), lock.Filter{All: true}) {
+	for o, err := range c.List(locks.Soon(t), lock.Filter{All: true}) {
 		if err != nil {
 			t.Fatalf("List: %v", err)
 		}
-		listed = append(listed, info.Owner.Name)
+		listed = append(listed, o.Name)
 	}
 	if fmt.Sprint(listed) != "[job]" {
 		t.Errorf("List: %q, want job", listed)
