@@ -9,34 +9,20 @@ import (
 )
 
 // A Level says how much a [Finding] matters.
-type Level int
+type Level string
 
 // The levels of findings.
 const (
-	// LevelOK: it is as locks need it.
-	LevelOK Level = iota
-	// LevelAdvice: locks work, and something could be better; the text says what is at stake.
-	LevelAdvice
-	// LevelProblem: locks do not work, or a guarantee of this package is broken.
-	LevelProblem
-	// LevelUnknown: Redis does not tell this user, or not now. The text says why.
-	LevelUnknown
+	// LevelOK says that it is as locks need it.
+	LevelOK Level = "ok"
+	// LevelAdvice says that locks work, and that something could be better. The text says what is at
+	// stake.
+	LevelAdvice Level = "advice"
+	// LevelProblem says that locks do not work, or that a guarantee of this package is broken.
+	LevelProblem Level = "problem"
+	// LevelUnknown says that Redis does not tell this user, or not now. The text says why.
+	LevelUnknown Level = "unknown"
 )
-
-// String returns the level's name in lower case.
-func (l Level) String() string {
-	switch l {
-	case LevelOK:
-		return "ok"
-	case LevelAdvice:
-		return "advice"
-	case LevelProblem:
-		return "problem"
-	case LevelUnknown:
-		return "unknown"
-	}
-	return fmt.Sprintf("Level(%d)", int(l))
-}
 
 // A Finding is one thing that [Client.Check] looked at.
 type Finding struct {

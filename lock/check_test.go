@@ -347,11 +347,10 @@ func TestCheckIsInterrupted(t *testing.T) {
 func TestFindingStrings(t *testing.T) {
 	t.Parallel()
 	for want, got := range map[string]string{
-		"ok       hz: 10":          lock.Finding{Subject: "hz", Text: "10"}.String(),
+		"ok       hz: 10":          lock.Finding{"hz", lock.LevelOK, "10", ""}.String(),
 		"problem  a: b; remedy: c": lock.Finding{"a", lock.LevelProblem, "b", "c"}.String(),
 		"advice   a: b; remedy: c": lock.Finding{"a", lock.LevelAdvice, "b", "c"}.String(),
 		"unknown  a: b":            lock.Finding{"a", lock.LevelUnknown, "b", ""}.String(),
-		"Level(7) a: b":            lock.Finding{"a", lock.Level(7), "b", ""}.String(),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

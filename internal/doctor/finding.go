@@ -1,14 +1,14 @@
 package doctor
 
 // A Level says how much a [Finding] matters. lock.Level documents the values.
-type Level int
+type Level string
 
 // The levels of findings.
 const (
-	OK Level = iota
-	Advice
-	Problem
-	Unknown
+	OK      Level = "ok"
+	Advice  Level = "advice"
+	Problem Level = "problem"
+	Unknown Level = "unknown"
 )
 
 // A Finding is one thing that was looked at.

@@ -64,7 +64,7 @@ func (x *examination) rights(keys store.Keyspace) []Finding {
 		f := Finding{Subject: "right " + r.rule}
 		switch has {
 		case store.Present:
-			f.Text = "present"
+			f.Level, f.Text = OK, "present"
 		case store.Missing:
 			f.Level, f.Text, f.Remedy = r.without, "missing: "+r.loss, "add "+r.rule+" to the user's rules"
 			if store.UnknownCommand(why) {
