@@ -9,9 +9,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// DefaultTTL is the TTL of locks for which none is chosen.
-const DefaultTTL = 30 * time.Second
-
 // Options configure a [Client]. Nil is ready for use, and so is a field's zero value.
 type Options struct {
 	// Prefix is put before every key, so that several applications can share a database: the lock N
@@ -44,9 +41,9 @@ type Options struct {
 	// shows neither host nor process, unless the label does. Default: hostname:pid.
 	Label string
 
-	// TTL is how long a lock outlives its last renewal: 50 ms to 366 days. Default:
-	// [DefaultTTL]. A job that runs for long does not need a long TTL: the lock is renewed. A long TTL is for
-	// NoRenewal, as for a weekly job that nobody else may start; a crash keeps the lock for that long.
+	// TTL is how long a lock outlives its last renewal: 50 ms to 366 days. A job that runs for long does
+	// not need a long TTL: the lock is renewed. A long TTL is for NoRenewal, as for a weekly job that
+	// nobody else may start; a crash keeps the lock for that long. Default: 30 s.
 	//
 	// [NoExpiry] is for a lock that stays until it is released, whatever becomes of its holder: only
 	// somebody who resets it ends it then. It is taken with a TTL of 30 s, made permanent by a second
@@ -123,7 +120,7 @@ func (o *Options) label() string {
 
 func (o *Options) ttl() time.Duration {
 	if o == nil || o.TTL == 0 {
-		return DefaultTTL
+		return 30 * time.Second
 	}
 	return o.TTL
 }
