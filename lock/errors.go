@@ -12,32 +12,56 @@ import (
 
 // The branches that callers take. Errors of this package carry them; test with errors.Is.
 var (
-	// ErrHeld: somebody else holds the lock. The error is a [*HeldError], which says who.
+	// ErrHeld reports that somebody else holds the lock. The error is a [*HeldError], which says who.
+	// [Mutex.TryLock], [Mutex.Adopt], [Mutex.Seize] and [Client.Block] return it. [Mutex.Lock] and
+	// [Mutex.Do] return it with the error of their context. That of [Client.Reset] does not say who.
 	ErrHeld = engine.ErrHeld
-	// ErrLost: the lease ended before it was released. The error wraps the cause.
+
+	// ErrLost reports that the lease ended before it was released. The error wraps what ended it.
+	// [Lease.Err], the cause of the lease's context, and all calls of a lost lease return it, and so
+	// does [Mutex.Do].
 	ErrLost = engine.ErrLost
-	// ErrNotHeld: nobody holds the lock; of Unlock and Detach, this lease did not hold it any more; of
-	// Adopt and ReleaseID, it is not held under the id.
+
+	// ErrNotHeld reports that nobody holds the lock. [Client.Owner] and [Mutex.Adopt] return it.
+	// Of [Lease.Unlock] and [Lease.Detach] it means that the lease did not hold the lock any more, of
+	// [Client.ReleaseID] that it is not held under the id.
 	ErrNotHeld = engine.ErrNotHeld
-	// ErrMaxHold is why a lease was lost that was held for as long as MaxHold allows.
+
+	// ErrMaxHold reports that a lease was held for as long as MaxHold allows. It comes with [ErrLost].
 	ErrMaxHold = engine.ErrMaxHold
-	// ErrAlreadyHeld: the lock is held under the very id that MutexOptions.ID gives.
+
+	// ErrAlreadyHeld reports that the lock is held under the very id that MutexOptions.ID gives.
+	// [Mutex.TryLock], [Mutex.Lock] and [Mutex.Do] return it.
 	ErrAlreadyHeld = engine.ErrAlreadyHeld
-	// ErrTooManyWaiters: as many calls wait as Options.MaxWaiters allows.
+
+	// ErrTooManyWaiters reports that as many calls wait as Options.MaxWaiters allows. [Mutex.Lock] and
+	// [Mutex.Do] return it.
 	ErrTooManyWaiters = engine.ErrTooManyWaiters
-	// ErrDetached is the cause of a lease's end after Detach.
+
+	// ErrDetached reports that the lease has ended by [Lease.Detach]. [Lease.Err], the cause of the
+	// lease's context, and all calls of the lease return it.
 	ErrDetached = engine.ErrDetached
-	// ErrReleased is the cause of a lease's end after Unlock.
+
+	// ErrReleased reports that the lease has ended by [Lease.Unlock]. [Lease.Err], the cause of the
+	// lease's context, and all calls of the lease but Unlock return it.
 	ErrReleased = engine.ErrReleased
-	// ErrUnknown: it is not known whether Redis executed the command. What could be left behind is
-	// being cleaned up, except under an id that the user gave, and expires at the latest with its TTL.
+
+	// ErrUnknown reports that it is not known whether Redis executed the command. Each call that sends
+	// one can return it, but for [Client.Check]. What could be left behind is being cleaned up, except
+	// under an id that the user gave. It expires at the latest with its TTL.
 	ErrUnknown = engine.ErrUnknown
-	// ErrClosed: the client is closed, or is being closed.
+
+	// ErrClosed reports that the client is closed, or is being closed. Each call that sends something
+	// returns it then, also one that waits. With [ErrLost] it says that Close ended the lease.
 	ErrClosed = engine.ErrClosed
-	// ErrWrongType: the lock's key, or one that belongs to it, holds something else. Nothing was
-	// changed.
+
+	// ErrWrongType reports that the lock's key, or one that belongs to it, holds something else.
+	// Nothing was changed. Each call about one lock can return it. With [ErrLost] it says that
+	// something else was put in the place of the lock.
 	ErrWrongType = engine.ErrWrongType
-	// ErrInvalid: an argument or option is not usable. Nothing was sent.
+
+	// ErrInvalid reports that an argument or option is not usable. Nothing was sent. Each call that
+	// returns an error can return it.
 	ErrInvalid = engine.ErrInvalid
 )
 
