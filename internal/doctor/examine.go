@@ -12,8 +12,12 @@ import (
 // clock.
 const timeSamples = 5
 
-// Examine asks a Redis everything and returns the findings. ttl is that of the client's locks. twice does something, and
-// once again after a network error. Only an error on the way to Redis ends it, and that of ctx.
+// Examine asks a Redis everything and returns the findings. ttl is that of the client's locks.
+// twice does something, and once again after a network error. Only an error on the way to Redis
+// ends the examination, and that of ctx.
+//
+// It changes nothing. The name that it tries commands on is made anew each time: nobody has a lock
+// of that name, nor the keys that belong to it.
 func Examine(ctx context.Context, s *store.Store, ttl time.Duration,
 	twice func(ctx context.Context, do func() error) error,
 ) ([]Finding, error) {
@@ -34,11 +38,14 @@ func Examine(ctx context.Context, s *store.Store, ttl time.Duration,
 	for range timeSamples {
 		questions = append([]func() error{func() error { return x.askTime(ctx, s) }}, questions...)
 	}
+	// Each question is repeated by itself. What an earlier one has answered is not asked again.
 	for _, ask := range questions {
 		if err := twice(ctx, ask); err != nil {
 			return nil, err
 		}
 	}
+	// This one dials a connection of its own. That it fails is a finding, so that nothing is
+	// repeated.
 	kinds := x.blockable()
 	x.waited = len(kinds) > 0
 	x.named, x.popped = s.TryBlocking(ctx, kinds, name)
@@ -48,6 +55,7 @@ func Examine(ctx context.Context, s *store.Store, ttl time.Duration,
 	return append(x.server(ttl), x.rights(s.Keyspace)...), nil
 }
 
+// askTime asks for the server's time once more. A sample that got no answer is none.
 func (x *examination) askTime(ctx context.Context, s *store.Store) error {
 	t, err := s.Time(ctx)
 	if err == nil {
@@ -56,12 +64,13 @@ func (x *examination) askTime(ctx context.Context, s *store.Store) error {
 	return err
 }
 
+// askFacts asks for what needs no key, in one round trip.
 func (x *examination) askFacts(ctx context.Context, s *store.Store, name string) (err error) {
 	x.facts, err = s.Ask(ctx, name)
 	return err
 }
 
-// askRole asks for the role if INFO did not tell.
+// askRole asks for the role if INFO did not tell. Who may not ask for INFO may be allowed that.
 func (x *examination) askRole(ctx context.Context, s *store.Store) (err error) {
 	if x.facts.Info["role"] == "" {
 		x.role, err = s.Role(ctx)
@@ -69,7 +78,9 @@ func (x *examination) askRole(ctx context.Context, s *store.Store) (err error) {
 	return err
 }
 
-// blockable returns the kinds of keys on which BLPOP would be refused for its own sake only.
+// blockable returns the kinds of keys on which BLPOP would be refused for its own sake only. A
+// refusal because of a key would say nothing of the right to BLPOP. The finding about the key tells
+// of it already.
 func (x *examination) blockable() []string {
 	var kinds []string
 	for _, kind := range []string{store.KindInbox, store.KindSignal} {
@@ -80,7 +91,8 @@ func (x *examination) blockable() []string {
 	return kinds
 }
 
-// server returns the findings about the server itself.
+// server returns the findings about the server itself, in the order that lock.Client.Check
+// promises. There is one for each subject, also if Redis tells nothing of it.
 func (x *examination) server(ttl time.Duration) []Finding {
 	f := facts{x.facts, x}
 	return []Finding{

@@ -18,7 +18,8 @@ type facts struct {
 	of *examination
 }
 
-// either returns what INFO says under a key or, without it, CONFIG GET; "" if neither does.
+// either returns what INFO says under a key or, without it, CONFIG GET; "" if neither does. Hosted
+// servers often refuse CONFIG.
 func (f facts) either(info, config string) string {
 	if value := f.Info[info]; value != "" {
 		return value

@@ -13,10 +13,15 @@ type right struct {
 	loss    string // what does not work then
 }
 
+// lessWaking is what is lost with a command that gives signals. Who sleeps on are the waiters of
+// other programs.
 const lessWaking = "a release wakes nobody: holdfast's waiters look once a second, others sleep on"
 
-// neededRights are all rights that this package has a use for. docs/operating.md has the same, and
-// tests take each of them away.
+// neededRights are all rights that locks have a use for. docs/operating.md has the same, and tests
+// take each of them away.
+//
+// A right is a Problem to be without if a lock cannot be taken, kept, released or waited for, or if
+// a guarantee goes. It is Advice if holdfast does without.
 var neededRights = []right{
 	{"~" + store.KindLock + "*", Problem, "no lock can be taken"},
 	{"~" + store.KindSignal + "*", Problem, "no lock can be released"},
@@ -44,7 +49,8 @@ var neededRights = []right{
 	{"+client|setname", Advice, "CLIENT LIST does not tell holdfast's connections"},
 }
 
-// uses are the commands that scripts send to the keys of each kind.
+// uses are the commands that scripts send to the keys of each kind. The others that are tried there
+// may be refused without harm.
 var uses = map[string][]string{
 	store.KindLock:    {"GET", "PTTL", "TYPE", "EXISTS", "SET", "PEXPIRE", "DEL"},
 	store.KindSignal:  {"LLEN", "LPUSH", "LREM", "PEXPIRE"},
@@ -53,7 +59,8 @@ var uses = map[string][]string{
 	store.KindWaiting: {"TYPE", "DEL", "HSET", "PEXPIRE"},
 }
 
-// rights returns a finding for each right.
+// rights returns a finding for each right. It names the right as a rule that can be added to the
+// user's, with the client's own prefix and format in it.
 func (x *examination) rights(keys store.Keyspace) []Finding {
 	findings := make([]Finding, 0, len(neededRights))
 	for _, r := range neededRights {
@@ -67,10 +74,12 @@ func (x *examination) rights(keys store.Keyspace) []Finding {
 			f.Level, f.Text = OK, "present"
 		case store.Missing:
 			f.Level, f.Text, f.Remedy = r.without, "missing: "+r.loss, "add "+r.rule+" to the user's rules"
-			if store.UnknownCommand(why) {
+			if store.UnknownCommand(why) { // no rule brings it
 				f.Text, f.Remedy = "Redis does not know it: "+r.loss, "do not rename or disable it"
 			}
 		default:
+			// A server that refuses everything for now refuses these, too: the finding about its
+			// state says why.
 			f.Level, f.Text = Unknown, short(why)
 			if x.refusal() != nil {
 				f.Text = "not tried: " + seeState
@@ -81,7 +90,8 @@ func (x *examination) rights(keys store.Keyspace) []Finding {
 	return findings
 }
 
-// verdict says whether the user has a right, and why not.
+// verdict says whether the user has a right, and why not. Some commands were sent by
+// themselves. All others were tried by the probe script.
 func (x *examination) verdict(rule string) (store.Verdict, string) {
 	switch rule {
 	case "+eval":
@@ -115,7 +125,9 @@ func verdictOf(err error) (store.Verdict, string) {
 	return v, err.Error()
 }
 
-// untried says why a command was tried on no key.
+// untried says why a command was tried on no key: scripts may not be run, or may name none of the
+// keys. A script that Redis does not know is one that could not be brought, for which it takes
+// EVAL.
 func (x *examination) untried() string {
 	if x.probed == nil || store.NoScript(x.probed[store.KindLock].Err) {
 		return noEval
@@ -123,7 +135,9 @@ func (x *examination) untried() string {
 	return noKeys
 }
 
-// command judges a command by what came of it on any key: it is there if it worked on one.
+// command judges a command by what came of it on any key: it is there if it worked on one. If it
+// worked on none, a refusal for want of a right says more than one for another reason, wherever
+// either came.
 func (x *examination) command(name string) (store.Verdict, string) {
 	worst, why := store.Undecided, x.untried()
 	for _, kind := range store.Kinds {
@@ -139,8 +153,10 @@ func (x *examination) command(name string) (store.Verdict, string) {
 	return worst, why
 }
 
-// keys judges the keys of a kind: whether scripts may name them and, for users whose rights differ
-// from key to key, whether the commands that they send to them work there as they do elsewhere.
+// keys judges the keys of a kind: whether scripts may name them. Rights can differ from key to key,
+// so it also judges whether the commands that scripts send to these keys work there as they do
+// elsewhere. A command that works nowhere has a finding of its own, and is not held against the
+// keys.
 func (x *examination) keys(kind string) (store.Verdict, string) {
 	if x.probed == nil {
 		return store.Undecided, noEval

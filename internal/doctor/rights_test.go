@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// A user whose rights differ from key to key: a command that works elsewhere is refused on keys of one
-// kind, and the finding is theirs.
+// A user whose rights differ from key to key: a command that works elsewhere is refused on keys of
+// one kind, and the finding is theirs.
 func TestRightsOfKeys(t *testing.T) {
 	t.Parallel()
 	probed := map[string]store.Probed{}

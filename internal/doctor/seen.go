@@ -4,7 +4,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// An examination is what was learnt of a Redis.
+// An examination is what was learnt of a Redis. The findings are made of it afterwards, and ask
+// nothing more. So they can be tested without a server, and each can refer to the others.
 type examination struct {
 	times  []store.Clock
 	facts  *store.Facts

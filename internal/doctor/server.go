@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+// version judges by the version of Redis that the server is compatible with. Scripts need what came
+// with 6.0.
 func (f facts) version() Finding {
 	kind, version := "redis", f.Info["redis_version"]
 	for _, other := range []string{"valkey", "dragonfly"} {
@@ -29,6 +31,7 @@ func (f facts) version() Finding {
 	return Finding{"version", OK, text, ""}
 }
 
+// master refuses replicas. They would refuse writes, or forget them if they are writable.
 func (f facts) master() Finding {
 	role := f.Info["role"]
 	if role == "" {
@@ -47,6 +50,8 @@ func (f facts) master() Finding {
 	return Finding{"role", Problem, text, "connect to the master"}
 }
 
+// cluster asks for a hash tag. A wait connection reads the signals of many names at once, which
+// must be in one slot.
 func (f facts) cluster() Finding {
 	switch f.Info["cluster_enabled"] {
 	case "":
@@ -63,6 +68,9 @@ func (f facts) cluster() Finding {
 	}
 }
 
+// eviction finds out whether Redis deletes keys for want of memory. A lock that is evicted is free
+// while its holder believes in it, until the next renewal. Only a limit or a policy that is known
+// to be harmless is well: with just one of the two told, and that not harmless, nothing is said.
 func (f facts) eviction() Finding {
 	limit := f.either("maxmemory", "maxmemory")
 	policy := f.either("maxmemory_policy", "maxmemory-policy")
@@ -86,13 +94,17 @@ func (f facts) eviction() Finding {
 	}
 }
 
-// full reports whether the memory is used up.
+// full reports whether the memory is used up. If either number is not told it is not known, and not
+// claimed.
 func (f facts) full(limit string) bool {
 	most, err1 := strconv.ParseUint(limit, 10, 64)
 	used, err2 := strconv.ParseUint(f.Info["used_memory"], 10, 64)
 	return err1 == nil && err2 == nil && used >= most
 }
 
+// persistence tells what a crash forgets. A lock that is forgotten is taken anew while its holder
+// works on. That is Advice, since a fencing token, or a restart of the jobs as well, makes it
+// harmless.
 func (f facts) persistence() Finding {
 	aof := f.Info["aof_enabled"]
 	if aof == "" {
@@ -123,8 +135,8 @@ func (f facts) persistence() Finding {
 	return Finding{"persistence", OK, "appendfsync " + fsync, ""}
 }
 
-// forgets says what is lost without an append-only file. With save points Redis writes a snapshot when
-// it is shut down.
+// forgets says what is lost without an append-only file. With save points Redis writes a snapshot
+// when it is shut down.
 func (f facts) forgets() string {
 	switch save, told := f.Config["save"]; {
 	case !told:
@@ -136,6 +148,8 @@ func (f facts) forgets() string {
 	}
 }
 
+// replicas tells what a failover forgets, which min-replicas-to-write can only narrow: Redis
+// replicates after it has answered. With too few replicas in step nothing can be written at all.
 func (f facts) replicas() Finding {
 	const fence = "pass Lease.Fence to what the lock protects"
 	least := f.Config["min-replicas-to-write"]
@@ -162,6 +176,8 @@ func (f facts) replicas() Finding {
 	return Finding{"replicas", Advice, text, fence + "; min-replicas-to-write 1 narrows the gap"}
 }
 
+// timeout finds out whether Redis closes idle connections. Locks work all the same, at the price of
+// a dial.
 func (f facts) timeout() Finding {
 	switch seconds := f.Config["timeout"]; seconds {
 	case "":

@@ -7,7 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// states are those in which Redis refuses every new lock, and what ends them.
+// states are those in which Redis refuses every new lock, and what ends them. Redis tells them by a
+// code.
 var states = []struct{ code, remedy string }{
 	{"LOADING", "wait until Redis has read its data"},
 	{"BUSY", "wait for the end of the script, or SCRIPT KILL"},
@@ -26,8 +27,9 @@ const (
 	noKeys   = "not tried: it needs the keys"
 )
 
-// refusal returns why Redis refuses scripts or writes, if that has nothing to do with rights; else
-// nil.
+// refusal returns why Redis refuses scripts or writes, if that has nothing to do with rights.
+// Otherwise it returns nil. EVAL comes first: a server that refuses even a script which does
+// nothing refuses all. SET finds those that mind writes only.
 func (x *examination) refusal() error {
 	for _, err := range []error{x.facts.Eval, x.facts.Set} {
 		if store.Judge(err) == store.Undecided && store.Refused(err) {
@@ -37,7 +39,8 @@ func (x *examination) refusal() error {
 	return nil
 }
 
-// state is the finding of whether Redis takes locks at all, now.
+// state is the finding of whether Redis takes locks at all, now. A refusal that is not among the
+// states may be about the one command only, so that it is Unknown, with what Redis said.
 func (x *examination) state() Finding {
 	err := x.refusal()
 	switch {

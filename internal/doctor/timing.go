@@ -9,10 +9,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// usualHz is Redis's default. Where Redis has nothing else to do it looks for blocking reads that are
-// over so often in a second; blockGrace allows for that.
+// usualHz is Redis's default. Where Redis has nothing else to do it looks so often in a second for
+// blocking reads that are over. The store's limit for such a read allows for that.
 const usualHz = 10
 
+// hz tells how late Redis ends blocking reads. Less than the default is a setting that somebody
+// made.
 func (f facts) hz() Finding {
 	text := f.either("configured_hz", "hz")
 	hz, err := strconv.Atoi(text)
@@ -30,6 +32,10 @@ func (f facts) hz() Finding {
 // reads since when a lock is held, or compares fencing tokens with times, is misled.
 const clockLimit = time.Second
 
+// clock compares the clocks. The server read its own at some time between two readings of ours, so
+// the quickest of the samples tells most: the difference is known but for half of that round trip.
+// A finding must be true of the whole of what is possible. If it is true of a part, the finding is
+// Unknown.
 func (x *examination) clock() Finding {
 	quick := slices.MinFunc(x.times, func(a, b store.Clock) int { return int(a.Took() - b.Took()) })
 	if quick.Refused != nil {
@@ -56,6 +62,7 @@ const tenth = time.Millisecond / 10
 
 func tenths(d time.Duration) time.Duration { return d.Round(tenth) }
 
+// aheadText says on which side of ours the server's clock is.
 func aheadText(d time.Duration) string {
 	if d < 0 {
 		return "behind"

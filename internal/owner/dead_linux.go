@@ -17,17 +17,17 @@ const (
 	// ticks is USER_HZ, in which /proc counts; it is the same on every Linux.
 	ticks = 100
 
-	// startSlack is by how much a process must have begun after the lock was taken. Its start is told
-	// by today's wall clock, the lock's by that of then. A step of the clock in between must not make
-	// the living dead.
+	// startSlack is by how much a process must have begun after the lock was taken. Its start is
+	// told by today's wall clock, the lock's by that of then. A step of the clock in between must
+	// not make the living dead.
 	startSlack = 5 * time.Second
 )
 
-// dead reports whether the process that took a lock at since is gone. There is none with its id then,
-// or a zombie, or one that began later. In doubt it lives.
+// dead reports whether the process that took a lock at since is gone. There is none with its id
+// then, or a zombie, or one that began later. In doubt it lives.
 //
-// Nothing is certain of a process that ends while it is looked at. It lives then, and is dead at the
-// next look.
+// Nothing is certain of a process that ends while it is looked at. It lives then, and is dead at
+// the next look.
 func dead(pid int, since time.Time) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, fs.ErrNotExist) {

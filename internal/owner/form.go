@@ -32,10 +32,11 @@ func CheckLabel(label string) error {
 	return nil
 }
 
+// likeDefault is what ends the label of a process.
 var likeDefault = regexp.MustCompile(`:[0-9]+$`)
 
-// CheckChosenLabel checks a label that a user chose. It refuses what CheckLabel refuses, and labels of
-// the form hostname:pid, which are those of processes.
+// CheckChosenLabel checks a label that a user chose. It refuses what CheckLabel refuses, and labels
+// of the form hostname:pid, which are those of processes.
 func CheckChosenLabel(label string) error {
 	if err := CheckLabel(label); err != nil {
 		return err
@@ -64,4 +65,6 @@ func CheckID(id string) error {
 	return nil
 }
 
+// notPrintable reports whether a character would have to be escaped somewhere: in a terminal, in
+// CLIENT LIST, or in another program's log.
 func notPrintable(r rune) bool { return r < ' ' || r > '~' }

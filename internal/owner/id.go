@@ -18,8 +18,8 @@ type ID struct {
 	Kept  bool      // the value ends in KeptSuffix
 }
 
-// Parse takes in what a lock's key holds. No value is refused, and nothing of the ID that it returns
-// allows to release the lock.
+// Parse takes in what a lock's key holds. No value is refused, and nothing of the ID that it
+// returns allows to release the lock.
 func Parse(value string) ID {
 	var id ID
 	value, id.Kept = strings.CutSuffix(value, KeptSuffix)
@@ -59,8 +59,8 @@ func split(id string) (label string, since time.Time) {
 	return id[:slash], ulid.Time(u.Time())
 }
 
-// chosenLabel returns the part of a chosen id that is no secret. The random ids of other programs are
-// in base64, in hex or UUIDs. None of these has a #, while base64 has the slash.
+// chosenLabel returns the part of a chosen id that is no secret. The random ids of other programs
+// are in base64, in hex or UUIDs. None of these has a #, while base64 has the slash.
 func chosenLabel(id string) string {
 	mark := strings.LastIndexByte(id, '#')
 	if mark < 1 || mark == len(id)-1 || CheckLabel(id[:mark]) != nil {

@@ -10,8 +10,8 @@ import (
 // DefaultLabel returns the label of this process: hostname:pid.
 func DefaultLabel() string { return fmt.Sprintf("%s:%d", Hostname(), os.Getpid()) }
 
-// Hostname returns the host's name in the form that labels have: what a label must not contain becomes
-// an underscore. A host without a name is "localhost".
+// Hostname returns the host's name in the form that labels have: what a label must not contain
+// becomes an underscore. A host without a name is "localhost".
 func Hostname() string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {

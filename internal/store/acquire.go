@@ -9,6 +9,8 @@ import (
 )
 
 // leastFence is for how long the last fencing token is kept, or twice as long as the lease can be.
+// Tokens are made of the server's clock, and each is greater than the one that is stored. If that
+// has been forgotten the clock alone must see to it, and somebody may have set it back meanwhile.
 const leastFence = 7 * 24 * time.Hour
 
 // An Acquisition is what one acquire asks for.
@@ -29,8 +31,8 @@ type Acquired struct {
 	Sent time.Time // before the acquire was sent; also with an error, as far as it came
 }
 
-// fenceTTL returns for how long the fencing token is kept: it must outlive the lease, and what keeps the lock
-// after it.
+// fenceTTL returns for how long the fencing token is kept: it must outlive the lease, and what
+// keeps the lock after it.
 func fenceTTL(ttl, atLeast time.Duration) time.Duration { return max(leastFence, 2*ttl, 2*atLeast) }
 
 func (s *Store) acquire(a Acquisition) Run {
@@ -42,6 +44,7 @@ func (s *Store) acquire(a Acquisition) Run {
 	if !a.NoFence {
 		r.Keys = append(r.Keys, s.fenceKey(a.Name))
 	}
+	// Arguments that say nothing are left out at the end: most acquires have none of these.
 	chosen := ""
 	if a.Chosen {
 		chosen = "chosen"
@@ -55,8 +58,12 @@ func (s *Store) acquire(a Acquisition) Run {
 	return r
 }
 
-// Acquire puts an id there if the lock holds what must be there. A chosen id is not sent again if its outcome is
-// unknown. The error Is [ErrNobody] if the lock was to be taken over and nobody holds it.
+// Acquire puts an id there if the lock holds what must be there. The error Is [ErrNobody] if the
+// lock was to be taken over and nobody holds it.
+//
+// A fresh id is this acquire's own: to find it there means that an earlier attempt put it there. A
+// chosen id may be there for another reason. So an acquire with a chosen one is not sent again if
+// its outcome is unknown.
 func (s *Store) Acquire(ctx context.Context, limit time.Time, a Acquisition) (got Acquired, err error) {
 	eval := s.Eval
 	if a.Chosen {
@@ -67,7 +74,7 @@ func (s *Store) Acquire(ctx context.Context, limit time.Time, a Acquisition) (go
 	if err != nil {
 		return got, err
 	}
-	s.answered.Store(true)
+	s.answered.Store(true) // it is the right server: see Misled
 	fence, held, err := parseAcquired(reply, a.Must)
 	if err == nil && held == nil {
 		got.Lock = s.Lock(a.Name, a.ID).SignalFor(a.Signal)
@@ -77,14 +84,14 @@ func (s *Store) Acquire(ctx context.Context, limit time.Time, a Acquisition) (go
 	return got, err
 }
 
-// parseAcquired takes in the reply to an acquire: the fencing token, or who holds the lock. That nobody does is no
-// answer if the lock was to be free.
+// parseAcquired takes in the reply to an acquire: the fencing token, or who holds the lock. That
+// nobody does is no answer if the lock was to be free.
 func parseAcquired(reply any, must string) (fence int64, held *Held, err error) {
 	if fence, ok := parseToken(reply); ok {
 		return fence, nil, nil
 	}
 	held, err = parseHeld(reply)
-	if err == nil && held == nil {
+	if err == nil && held == nil { // the script says {} only where something must be
 		if err = ErrReply; must != "" {
 			err = ErrNobody
 		}

@@ -11,11 +11,13 @@ import (
 	"github.com/holdfast-go/holdfast/signal"
 )
 
-// blockGrace is how much later than asked a blocking read may end, beside the round trip, before its
-// connection is given up. Redis ends it up to 100 ms late, and by the wall clock, which may be stepped.
+// blockGrace is how much later than asked a blocking read may end, beside the round trip, before
+// its connection is given up. Redis ends it up to 100 ms late, and by the wall clock, which may be
+// stepped.
 const blockGrace = 500 * time.Millisecond
 
-// inboxTTL is how many milliseconds a call to a wait connection is kept.
+// inboxTTL is how many milliseconds a call to a wait connection is kept. It is for a read that is
+// under way. A call that is left from then ends a later read for nothing.
 const inboxTTL = "5000"
 
 // wake is what pushes to an inbox.
@@ -24,15 +26,16 @@ func wake(inbox string) Run { return Run{&scripts.Look, []string{inbox}, []any{"
 // errNoBlock marks the refusal of BLPOP itself.
 var errNoBlock = errors.New("blocking reads are refused")
 
-// A dialer owns the port of one wait connection, so that dials that hang do not pile up, and end
-// with it.
+// A dialer owns the port of one wait connection. A port has one dial under way at most, so that
+// dials that hang do not pile up. It ends with the port.
 type dialer struct {
 	store *Store
 	port  *redisconn.Port
 	inbox string
 }
 
-// Dial makes the connection.
+// Dial makes the connection. It blocks at most for an operation limit. Its error is one of the way
+// to Redis, whatever Redis says to the greeting: the hub dials again.
 func (d *dialer) Dial() (signal.Conn, error) {
 	link, err := d.port.Dial(OperationLimit)
 	if err != nil {
@@ -52,8 +55,11 @@ type conn struct {
 	text  bool // Redis does not know the take script: send its text next time
 }
 
-// Block reads from the names' signals and the inbox. BLPOP reads one signal. The take script goes out
-// with it, and runs when BLPOP has ended: it reads the others that came with that one.
+// Block reads from the names' signals and the inbox. BLPOP reads one signal. The take script goes
+// out with it, and runs when BLPOP has ended: it reads the others that came with that one.
+//
+// With an error it may return names as well. What was read is not in Redis any more, so it counts,
+// even if the connection broke right after it.
 func (c *conn) Block(names []signal.Name, d time.Duration) ([]signal.Name, error) {
 	signals := make([]string, len(names))
 	args := append(make([]any, 0, len(names)+2), c.inbox)
@@ -66,6 +72,8 @@ func (c *conn) Block(names []signal.Name, d time.Duration) ([]signal.Name, error
 	if len(names) > 1 {
 		cmds = append(cmds, Run{&scripts.Take, signals, nil}.command(c.text))
 	}
+	// The reply comes a round trip after the time is up. The greeting has shown how long one is
+	// here.
 	replies, err := c.link.DoAll(d+blockGrace+min(c.link.Greeted(), OperationLimit), cmds...)
 	if len(replies) == 0 {
 		return nil, err
@@ -80,7 +88,9 @@ func (c *conn) Block(names []signal.Name, d time.Duration) ([]signal.Name, error
 	return signalled, err
 }
 
-// popped returns whose signal BLPOP read: none if the time was up, or if it was the inbox.
+// popped returns whose signal BLPOP read: none if the time was up, or if it was the inbox. A
+// refusal of BLPOP itself is marked, since waiting then goes on without it. Any other refusal may
+// pass.
 func (c *conn) popped(reply any, names []signal.Name, signals []string) ([]signal.Name, error) {
 	if err, ok := reply.(error); ok && redisconn.BlockingRefused(err) {
 		return nil, errors.Join(errNoBlock, err)
@@ -99,7 +109,7 @@ func (c *conn) popped(reply any, names []signal.Name, signals []string) ([]signa
 		return nil, nil
 	}
 	i := slices.Index(signals, popped[0])
-	if i < 0 {
+	if i < 0 { // it is the reply to somebody else's read
 		return nil, ErrReply
 	}
 	c.store.heard(names[i], popped[1])
@@ -117,8 +127,9 @@ func fitsPop(args []any, reply any) bool {
 	return ok && ok2 && slices.Contains(args[:len(args)-1], any(string(key)))
 }
 
-// taken returns whose signals the take script read. If it failed there are none: BLPOP will read them,
-// one after the other.
+// taken returns whose signals the take script read. If it failed there are none: BLPOP will read
+// them, one after the other. So the script is not sent again if Redis does not know it, but the
+// next read brings it.
 func (c *conn) taken(reply any, names []signal.Name) (signalled []signal.Name) {
 	c.text = noScript(reply)
 	places, _ := parsePlaces(reply, len(names))
@@ -148,7 +159,7 @@ func parsePlaces(reply any, signals int) ([]int, error) {
 // Probe reads one name's signal if one is there. The inbox is filled before, and stands behind the
 // signal, so that the read does not block.
 func (c *conn) Probe(name signal.Name) (signalled bool, err error) {
-	for _, text := range []bool{false, true} {
+	for _, text := range []bool{false, true} { // by its name and, if Redis does not know that, by its text
 		_, err = c.link.Do(OperationLimit, wake(c.inbox).command(text))
 		if err == nil || redisconn.Classify(err) != redisconn.NoScript {
 			break

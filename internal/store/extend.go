@@ -31,7 +31,8 @@ type Extension struct {
 	Above time.Duration // of Cut
 }
 
-// arguments returns those of extend.lua, for a holding under an id with a fencing token, 0 for none.
+// arguments returns those of extend.lua, for a holding under an id with a fencing token, 0 for
+// none. Above is rounded down, where a TTL is rounded up: a key that has more than was said is cut.
 func (e Extension) arguments(id string, fence int64) []any {
 	args := []any{id, string(e.Do), Millis(e.TTL), fence}
 	if e.Do == Cut {
@@ -77,12 +78,15 @@ func parseExtended(reply any) (Extended, error) {
 	return Extended{}, ErrReply
 }
 
-// Renew runs a batch of extensions on the renewals' own connection. written is called as soon as nothing
-// of it is written any more. It returns the answer to each, or its error. An error that is [NoScript]
-// means that the extension was not executed. The next batch brings the script, but this one is not sent
-// again: what it extends may have been released meanwhile.
+// Renew runs a batch of extensions on the renewals' own connection. written is called as soon as
+// nothing of it is written any more. It returns the answer to each, or its error. It blocks at most
+// for the limit.
+//
+// An error that is [NoScript] means that the extension was not executed. The next batch brings the
+// script, but this one is not sent again: what it extends may have been released meanwhile, and
+// whoever released it was promised that nothing is written after that.
 func (s *Store) Renew(batch []Run, limit time.Duration, written func()) ([]Extended, []error) {
-	load := s.loadExtend.Swap(false)
+	load := s.loadExtend.Swap(false) // with the first of the batch: Redis knows it for the others then
 	cmds := make([]redisconn.Command, len(batch))
 	for i, r := range batch {
 		cmds[i] = r.command(load && i == 0)

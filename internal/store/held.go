@@ -24,8 +24,8 @@ func parseHeld(reply any) (*Held, error) {
 	return nil, ErrReply
 }
 
-// parseFound takes in a script's word for how it found a lock, and who held that: free if nobody did.
-// Redis says of a key that is not there that it has -2 ms left, and so the two must agree.
+// parseFound takes in a script's word for how it found a lock, and who held that: free if nobody
+// did. Redis says of a key that is not there that it has -2 ms left, and so the two must agree.
 func parseFound(reply any) (word []byte, h Held, err error) {
 	parts, _ := reply.([]any)
 	if len(parts) != 3 {

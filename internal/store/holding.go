@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// A Holding is something that is held under an owner id, or may be. It knows which scripts prolong it, give it
-// up, and put a signal of it back. Those of all kinds answer alike, so that holdings of different kinds can
-// be seen to together.
+// A Holding is something that is held under an owner id, or may be. It knows which scripts prolong
+// it, give it up, and put a signal of it back. Those of all kinds answer alike, so that holdings of
+// different kinds can be seen to together.
 type Holding interface {
 	// Extend returns the script that prolongs it. It answers as extend.lua does.
 	Extend(Extension) Run
-	// Release returns the script that gives it up and wakes a waiter. Nobody may have it for keep yet; 0: it
-	// is free at once. It answers as release.lua does.
+	// Release returns the script that gives it up and wakes a waiter. Nobody may have it for keep
+	// yet; 0: it is free at once. It answers as release.lua does.
 	Release(keep time.Duration) Run
-	// Repair returns the script that puts a signal back if it is free; ok is false if none does. kept says
-	// that it should have been kept until now, see Release. It answers as repair.lua does.
+	// Repair returns the script that puts a signal back if it is free; ok is false if none does.
+	// kept says that it should have been kept until now, see Release. It answers as repair.lua
+	// does.
 	Repair(kept bool) (r Run, ok bool)
 	// Unfenced returns it without its fencing token: to release it whatever token it has.
 	Unfenced() Holding
@@ -35,7 +36,8 @@ func (s *Store) ReleaseAll(ctx context.Context, limit time.Time, releases []Run)
 	return answers(ctx, s, limit, releases, parseReleased)
 }
 
-// Extend prolongs what is held.
+// Extend prolongs what is held. To add time twice is not to add it once, so AddTime is not sent
+// again if its outcome is unknown. All other extensions may be executed twice.
 func (s *Store) Extend(ctx context.Context, h Holding, e Extension) (Extended, error) {
 	eval := s.Eval
 	if e.Do == AddTime {
@@ -48,13 +50,14 @@ func (s *Store) Extend(ctx context.Context, h Holding, e Extension) (Extended, e
 	return parseExtended(reply)
 }
 
-// ExtendAll runs several extensions together, by way of the connection for calls.
+// ExtendAll runs several extensions together, by way of the connection for calls. They are nobody's
+// renewals, and those are not to wait for them.
 func (s *Store) ExtendAll(ctx context.Context, limit time.Time, extensions []Run) ([]Extended, []error) {
 	return answers(ctx, s, limit, extensions, parseExtended)
 }
 
-// RepairAll puts signals back. For each it returns for how long the holding is kept yet that should be free by
-// now, 0 if it is not, or the error.
+// RepairAll puts signals back. For each it returns the error, or for how long the holding is kept
+// yet that should be free by now. That is 0 if the holding is not kept.
 func (s *Store) RepairAll(ctx context.Context, limit time.Time, repairs []Run) ([]time.Duration, []error) {
 	return answers(ctx, s, limit, repairs, parseRepaired)
 }

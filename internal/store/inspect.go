@@ -14,7 +14,8 @@ import (
 // Kinds are those of the keys that locks have.
 var Kinds = []string{KindLock, KindSignal, KindFence, KindInbox, KindWaiting}
 
-// key returns the key of a kind that belongs to a name.
+// key returns a key of a kind, to try commands on. What is allowed there is allowed for other
+// names.
 func (k Keyspace) key(kind, name string) string {
 	if kind == KindLock {
 		return k.LockKey(name)
@@ -81,15 +82,19 @@ type Facts struct {
 	Config    map[string]string
 	ConfigErr error // the first refusal to tell a parameter
 
-	// Whether these commands were refused. SET is there for the states in which Redis refuses writes: some of
-	// them it does not mind in a script that has deleted something.
+	// Whether these commands were refused. SET is there for the states in which Redis refuses
+	// writes: some of them it does not mind in a script that has deleted something.
 	Eval, EvalSHA, Set, Scan error
 }
 
 // noSuchScript is the SHA-1 sum of no script.
 var noSuchScript = strings.Repeat("0", 40)
 
-// Ask sends everything that leaves no trace, in one round trip. Nobody uses the name.
+// Ask sends everything that leaves no trace, in one round trip. Nobody uses the name, so that SET
+// with XX finds no key and changes nothing, and so that SCAN finds none.
+//
+// The commands have no Fits. Their replies differ from server to server, and proxies answer some of
+// them by themselves. What is not understood is not told.
 func (s *Store) Ask(ctx context.Context, name string) (*Facts, error) {
 	cmds := []redisconn.Command{
 		redisconn.Cmd("INFO"),
@@ -107,12 +112,14 @@ func (s *Store) Ask(ctx context.Context, name string) (*Facts, error) {
 		return nil, err
 	}
 	r := call.Replies
+	// The fourth reply and those before it matter only as refusals, like that of SCAN.
 	f := &Facts{Eval: replyError(r[1]), EvalSHA: replyError(r[2]), Set: replyError(r[3]), Scan: replyError(r[4])}
 	f.Info, f.InfoErr = parseInfo(r[0])
 	f.Config, f.ConfigErr = parseConfig(r[own:])
 	return f, nil
 }
 
+// parseInfo takes in lines of a key and a value. The others are headings.
 func parseInfo(reply any) (map[string]string, error) {
 	info := make(map[string]string)
 	text, err := redis.String(reply, replyError(reply))
@@ -124,6 +131,9 @@ func parseInfo(reply any) (map[string]string, error) {
 	return info, err
 }
 
+// parseConfig takes in the replies to CONFIG GET, one for each of the parameters. A server that
+// does not know one of them says nothing of that one. Each was asked for by itself: before 7.0
+// Redis takes one at a time.
 func parseConfig(replies []any) (config map[string]string, err error) {
 	config = make(map[string]string)
 	for i, reply := range replies {
@@ -162,9 +172,12 @@ type Probed struct {
 	Refusals map[string]string // by commands: what Redis said, "" if it worked
 }
 
-// Probe tries commands on a key of each kind, and returns what came of it by kinds. Redis checks the keys of a
-// script before it runs it, so each kind has a run of its own. Without a right to run scripts there is no
-// answer.
+// Probe tries commands on a key of each kind, and returns what came of it by kinds. Redis checks
+// the keys of a script before it runs it, so each kind has a run of its own. Without a right to run
+// scripts there is no answer.
+//
+// The script comes as text if that is allowed, and then Redis knows it. Else it can be run by its
+// sum only, and Redis may not know it.
 func (s *Store) Probe(ctx context.Context, f *Facts, name string) (map[string]Probed, error) {
 	text := Judge(f.Eval) == Present
 	if !text && Judge(f.EvalSHA) != Present {
@@ -203,8 +216,11 @@ func parseProbed(reply any) Probed {
 	return p
 }
 
-// TryBlocking tries to name a connection and to read from keys of these kinds that do not exist: on a connection of
-// its own, for nobody should wait behind a blocking read. It returns how each was refused, nil if it was not.
+// TryBlocking tries to name a connection and to read from keys of these kinds that do not exist. It
+// returns how each was refused, nil if it was not. Without kinds nothing is read.
+//
+// Both happen on a connection of their own: nobody should wait behind a blocking read, nor have the
+// name.
 func (s *Store) TryBlocking(ctx context.Context, kinds []string, name string) (named, popped error) {
 	line := redisconn.NewLine(s.source)
 	defer line.Close()

@@ -23,16 +23,17 @@ const own = "lock-"
 type Keyspace struct {
 	Prefix        string
 	before, after string // of a lock's name, in its key: the two parts of the format
-	// mark and tail stand around the name in the keys beside it. Under a format of one's own they make it
-	// the lock's key behind a percent sign, so that the locks of one name in two formats share nothing.
+	// mark and tail stand around the name in the keys beside it. Under a format of one's own they
+	// make it the lock's key behind a percent sign. So the locks of one name in two formats share
+	// nothing.
 	mark, tail string
 }
 
 // DefaultFormat is what the key of a lock is made by, unless the user says otherwise.
 const DefaultFormat = KindLock + "%s"
 
-// NewKeyspace returns the names of things under a prefix, where a lock's key is made from its name by a format
-// with one %s.
+// NewKeyspace returns the names of things under a prefix, where a lock's key is made from its name
+// by a format with one %s.
 func NewKeyspace(prefix, format string) Keyspace {
 	k := Keyspace{Prefix: prefix}
 	k.before, k.after, _ = strings.Cut(format, "%s")
@@ -48,15 +49,19 @@ func (k Keyspace) LockKey(name string) string { return k.Prefix + k.before + nam
 func (k Keyspace) fenceKey(name string) string  { return k.Beside(KindFence, name) }
 func (k Keyspace) signalKey(name string) string { return k.Beside(KindSignal, name) }
 
-// Beside returns the key of this kind that belongs to the lock of a name: another one for each format.
+// Beside returns the key of this kind that belongs to the lock of a name: another one for each
+// format.
 func (k Keyspace) Beside(kind, name string) string { return k.Prefix + kind + k.mark + name + k.tail }
 
-// Name returns the name of the lock that a key is.
+// Name returns the name of the lock that a key is. What a scan finds may be another program's key:
+// that has a name then under which the key is asked for again.
 func (k Keyspace) Name(key string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(key, k.Prefix+k.before), k.after)
 }
 
-// Collides reports whether the key of a lock of this name would begin as other keys of holdfast's do.
+// Collides reports whether the key of a lock of this name would begin as other keys of holdfast's
+// do. Under the default format none does. Under another one the name may begin with what those keys
+// begin with.
 func (k Keyspace) Collides(name string) bool {
 	key := strings.TrimPrefix(k.LockKey(name), k.Prefix)
 	return k.before != KindLock && strings.HasPrefix(key, KindLock) || strings.HasPrefix(key, own)
@@ -65,7 +70,9 @@ func (k Keyspace) Collides(name string) bool {
 // Apart reports whether the keys of locks begin with something that tells them from other keys.
 func (k Keyspace) Apart() bool { return k.Prefix+k.before != "" }
 
-// Tagged reports whether the prefix has a hash tag, which puts all keys into one slot of a Redis Cluster.
+// Tagged reports whether the prefix has a hash tag, which puts all keys into one slot of a Redis
+// Cluster. The tag is what stands between the first { and the first } behind it. If that is nothing
+// there is no tag.
 func (k Keyspace) Tagged() bool {
 	_, rest, _ := strings.Cut(k.Prefix, "{")
 	return strings.Index(rest, "}") > 0
@@ -97,12 +104,13 @@ func (k Keyspace) inboxKey(client string, number int) string {
 	return fmt.Sprintf("%s%s%s:%d", k.Prefix, KindInbox, client, number)
 }
 
-// registerKey is the key of the hash that says what is waited for on the wait connection of this number.
+// registerKey is the key of the hash that says what is waited for on the wait connection of this
+// number.
 func (k Keyspace) registerKey(label, client string, number int) string {
 	return fmt.Sprintf("%s%s%s/%s:%d", k.Prefix, KindWaiting, label, client, number)
 }
 
-// escapeGlob makes a text mean itself in a pattern of Redis's.
+// escapeGlob makes a text mean itself in a pattern of Redis's. Names may have any of these bytes.
 func escapeGlob(text string) string { return globSpecials.Replace(text) }
 
 var globSpecials = strings.NewReplacer(

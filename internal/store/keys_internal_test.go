@@ -46,7 +46,8 @@ func FuzzKeys(f *testing.F) {
 	})
 }
 
-// fuzzPrefix reports whether a prefix is one that lock allows: FuzzCheckName there checks that no other is.
+// fuzzPrefix reports whether a prefix is one that lock allows: FuzzCheckName there checks that no
+// other is.
 func fuzzPrefix(prefix string) bool {
 	return !strings.Contains(prefix, KindLock) && !strings.Contains(prefix, own)
 }
@@ -56,7 +57,8 @@ func fuzzSpace(prefix string) Keyspace { return NewKeyspace(prefix, DefaultForma
 
 const fuzzClient = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
-// fuzzKeys returns keys of all kinds. The name is the label in the last one, and nothing in the inbox's.
+// fuzzKeys returns keys of all kinds. The name is the label in the last one, and nothing in the
+// inbox's.
 func fuzzKeys(k Keyspace, name string) []string {
 	return []string{
 		k.LockKey(name), k.signalKey(name), k.fenceKey(name), k.inboxKey(fuzzClient, 0),

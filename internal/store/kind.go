@@ -7,14 +7,15 @@ import (
 	"github.com/holdfast-go/holdfast/signal"
 )
 
-// A Kind is one kind of thing that is waited for, beside locks: signal.Name.Kind says which. Its methods are called
-// from several goroutines.
+// A Kind is one kind of thing that is waited for, beside locks: signal.Name.Kind says which. Its
+// methods are called from several goroutines.
 type Kind interface {
 	// Signal returns the key of the list where signals for a name are.
 	Signal(name string) string
 	// Heard takes in what a signal for the name said: "1" says nothing in particular.
 	Heard(name, said string)
-	// Look returns for each name how long it is still held. It blocks at most for an operation limit.
+	// Look returns for each name how long it is still held. It blocks at most for an operation
+	// limit.
 	Look(ctx context.Context, names []string) ([]signal.Left, error)
 	// GiveBack puts a signal for the name back that was read and not used.
 	GiveBack(ctx context.Context, name string) error
@@ -38,7 +39,7 @@ func (k *kinds) add(name string, kind Kind) {
 	}
 }
 
-// get returns a kind by its name: nil for locks.
+// get returns a kind by its name: nil for locks. These are looked for most, and take no mutex.
 func (k *kinds) get(name string) Kind {
 	if name == "" {
 		return nil

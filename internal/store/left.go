@@ -18,8 +18,9 @@ func parseAllLeft(reply any, things int, parse func(any) (signal.Left, error)) (
 	return left, nil
 }
 
-// parseLeft takes in what a look says of one lock: what Redis says of a key's TTL (-2: there is no key, -1: no
-// expiry), or that the key is something else than a lock.
+// parseLeft takes in what a look says of one lock. It says what Redis says of a key's TTL, where -2
+// means that there is no key, and -1 that it has no expiry. Or it says that the key is something
+// else than a lock.
 func parseLeft(reply any) (signal.Left, error) {
 	if word, _ := reply.([]byte); string(word) == "foreign" {
 		return signal.Foreign, nil
@@ -36,8 +37,8 @@ func parseLeft(reply any) (signal.Left, error) {
 	return signal.For(ttl), nil
 }
 
-// parseLeftOfAny takes in what a look says of the first to be free of several locks, or that there are more than
-// were looked at. One of these may be free.
+// parseLeftOfAny takes in what a look says of the first to be free of several locks, or that there
+// are more than were looked at. One of these may be free.
 func parseLeftOfAny(reply any) (signal.Left, error) {
 	switch word, ok := reply.([]byte); {
 	case string(word) == "others":

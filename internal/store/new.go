@@ -15,7 +15,8 @@ type Options struct {
 	SignalTTL time.Duration // that a signal waits for a waiter, where a holding does not say otherwise
 }
 
-// New returns a store. It does no input or output.
+// New returns a store. It does no input or output. CLIENT LIST shows the label as the name of the
+// store's connections. Redis allows no blanks in such a name.
 func New(dialer redisconn.Dialer, o Options) *Store {
 	source := redisconn.NewSource(dialer, "holdfast:"+strings.ReplaceAll(o.Label, " ", "_"))
 	s := &Store{

@@ -17,8 +17,8 @@ type Compared struct {
 // NumberKey returns the key of a register.
 func (k Keyspace) NumberKey(name string) string { return k.Prefix + KindNumber + name }
 
-// Compare compares the number that a register holds, and sets or deletes it. args are those of register.lua. It
-// is not sent again if its outcome is unknown, unless again is set.
+// Compare compares the number that a register holds, and sets or deletes it. args are those of
+// register.lua. It is not sent again if its outcome is unknown, unless again is set.
 func (s *Store) Compare(ctx context.Context, name string, again bool, args []any) (c Compared, err error) {
 	eval := s.EvalOnce
 	if again {
@@ -31,6 +31,8 @@ func (s *Store) Compare(ctx context.Context, name string, again bool, args []any
 	return parseCompared(reply)
 }
 
+// parseCompared takes in the script's word, and what was stored before: nil for nothing. An empty
+// text is no number, so that the two can be told apart by "".
 func parseCompared(reply any) (c Compared, err error) {
 	parts, _ := reply.([]any)
 	if len(parts) != 2 {

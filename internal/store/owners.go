@@ -17,7 +17,9 @@ func (s *Store) Owner(ctx context.Context, name string) (*Held, error) {
 
 func (s *Store) owner(name string) Run { return Run{&scripts.Owner, []string{s.LockKey(name)}, nil} }
 
-// Owners returns for each name who holds the lock: nil for nobody. What is no lock is Foreign.
+// Owners returns for each name who holds the lock: nil for nobody. What is no lock is Foreign. That
+// is no error here, since the names come from a scan, and a key may become something else
+// meanwhile.
 func (s *Store) Owners(ctx context.Context, names []string) ([]*Held, error) {
 	runs := make([]Run, len(names))
 	for i, name := range names {

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/signal"
 )
 
-// A question is a command, and what takes its reply in. The two say apart from each other which replies the
-// command can have.
+// A question is a command, and what takes its reply in. The two say apart from each other which
+// replies the command can have.
 type question struct {
 	name  string
 	cmd   redisconn.Command
@@ -162,9 +162,10 @@ func probed(n int) []any {
 	return all
 }
 
-// Every reply is either one that the command can have, which is taken in, or it is ErrReply. Both of those
-// who look at it say the same: what comes for a command (Fits), and what takes it in. A reply that the
-// first lets through and the second refuses would be somebody else's, on a connection that goes on.
+// Every reply is either one that the command can have, which is taken in, or it is ErrReply. Both
+// of those who look at it say the same: what comes for a command (Fits), and what takes it in. A
+// reply that the first lets through and the second refuses would be somebody else's, on a
+// connection that goes on.
 func TestRepliesAreTakenInOrRefused(t *testing.T) {
 	t.Parallel()
 	for _, q := range questions {
@@ -248,7 +249,8 @@ func TestParseLeft(t *testing.T) {
 	}
 }
 
-// A server that does not tell its role, or tells something else, is asked in vain, and nothing fails.
+// A server that does not tell its role, or tells something else, is asked in vain, and nothing
+// fails.
 func TestParseRole(t *testing.T) {
 	t.Parallel()
 	for _, reply := range list(nil, int64(1), list(), list(nil), list(int64(1)), list(list()), redis.Error("ERR x")) {

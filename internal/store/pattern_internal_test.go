@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testing/parrot"
 )
 
-// FuzzPattern checks that a pattern of ours matches what the comment of Locks says, and that a prefix
-// stands for itself, by what Redis does with the patterns that are made of them.
+// FuzzPattern checks that a pattern of ours matches what the comment of Locks says, and that a
+// prefix stands for itself, by what Redis does with the patterns that are made of them.
 func FuzzPattern(f *testing.F) {
 	for _, name := range parrot.Names {
 		f.Add("", name, name)

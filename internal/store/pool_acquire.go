@@ -21,8 +21,8 @@ type PoolAcquired struct {
 	Others bool   // it is not, and the pool has members that were not asked for
 }
 
-// Acquire tries to put an id at any member's lock. Without one it returns who holds the one that has
-// the least time left. The error Is [ErrNoMembers] if none of them belongs to the pool.
+// Acquire tries to put an id at any member's lock. Without one it returns who holds the one that
+// has the least time left. The error Is [ErrNoMembers] if none of them belongs to the pool.
 func (p *Pools) Acquire(ctx context.Context, limit time.Time, a PoolAcquisition) (got PoolAcquired, err error) {
 	reply, before, err := p.store.Eval(ctx, limit, p.acquire(a))
 	got.Sent = before
@@ -71,6 +71,8 @@ func parseTook(reply any, members int) (took, error) {
 }
 
 func (p *Pools) acquire(a PoolAcquisition) Run {
+	// Without fencing tokens there are no fence keys, and the script must know that to tell the
+	// keys apart.
 	fence, again := Millis(fenceTTL(a.TTL, a.AtLeast)), ""
 	if a.NoFence {
 		fence = 0
@@ -89,13 +91,15 @@ func (p *Pools) acquire(a PoolAcquisition) Run {
 	return r
 }
 
-// AnyOf returns what an acquire of these members may hold whose outcome is not known: whichever is held
-// under the id.
+// AnyOf returns what an acquire of these members may hold whose outcome is not known: whichever is
+// held under the id. An acquire takes one member at most, but when it is repeated it may take
+// another one than the first attempt, which is executed late.
 func (p *Pools) AnyOf(a PoolAcquisition) Holding {
 	return anyOf{pools: p, name: a.Name, members: a.Members, lock: p.store.Lock(a.Name, a.ID).SignalFor(a.Signal)}
 }
 
-// anyOf is whichever member of a pool is held under an id. It is only released: nobody holds a lease of it.
+// anyOf is whichever member of a pool is held under an id. It is only released: nobody holds a
+// lease of it.
 type anyOf struct {
 	pools   *Pools
 	name    string
@@ -106,7 +110,7 @@ type anyOf struct {
 // Unfenced returns it as it is: its fencing token is not known.
 func (a anyOf) Unfenced() Holding { return a }
 
-// Extend finds nothing to prolong.
+// Extend finds nothing to prolong: no lock has the pool's own name.
 func (a anyOf) Extend(e Extension) Run { return a.lock.Extend(e) }
 
 // Release gives up whatever is held.
@@ -119,5 +123,5 @@ func (a anyOf) Release(time.Duration) Run {
 	return r
 }
 
-// Repair is done by the release.
+// Repair is done by the release, which gives a signal if it gave nothing up and a member is free.
 func (a anyOf) Repair(bool) (Run, bool) { return Run{}, false }

@@ -7,8 +7,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/scripts"
 )
 
-// Assign makes these the members of a pool, in this order, and returns how many of them are new and how many
-// were there that are not among them.
+// Assign makes these the members of a pool, in this order. It returns how many of them are new, and
+// how many were there that are not among them. Executed twice it changes nothing the second time,
+// and counts nothing.
 func (p *Pools) Assign(ctx context.Context, name string, members []string) (added, removed int, err error) {
 	r := Run{&scripts.PoolAssign, []string{p.key(name)}, texts(members)}
 	reply, _, err := p.store.Eval(ctx, LimitFromNow(), r)
@@ -63,10 +64,12 @@ func (p *Pools) Members(ctx context.Context, name string) ([]string, error) {
 	return p.membersIn(ctx, how{limit: LimitFromNow()}, name)
 }
 
-// Candidates is [Pools.Members] for an acquire that is to follow, and must end by the limit as well.
+// Candidates is [Pools.Members] for an acquire that is to follow, and must end by the limit as
+// well.
 //
-// Nothing is lost if the question is asked twice, and still it is sent once only. The connection is tried before
-// then, if it was idle. Without that a dead one would cost the acquire its only repeat.
+// Nothing is lost if the question is asked twice, and still it is sent once only. The connection is
+// tried before then, if it was idle. Without that a dead one would cost the acquire its only
+// repeat.
 func (p *Pools) Candidates(ctx context.Context, limit time.Time, name string) ([]string, error) {
 	return p.membersIn(ctx, how{limit: limit, once: true}, name)
 }

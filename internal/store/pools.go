@@ -12,16 +12,18 @@ import (
 // PoolKind is the kind of pools among the things that are waited for.
 const PoolKind = "pool"
 
-// Pools is what a store knows of pools. A pool is a set of members, any of which will do. The pool P is called
-// {P}/, and its member m has the lock {P}/m. Who waits for any of them waits under the pool's own name, for a
-// signal that says which member was released. Its methods may be called from any goroutine.
+// Pools is what a store knows of pools. A pool is a set of members, any of which will do. The pool
+// P is called {P}/, and its member m has the lock {P}/m. Who waits for any of them waits under the
+// pool's own name, for a signal that says which member was released. Its methods may be called from
+// any goroutine.
 type Pools struct {
 	store *Store
 
 	mu    sync.Mutex // guards the fields below
 	known map[string]*pool
-	// free is what the last signal of a pool said: which member was released. It is taken once, and may
-	// be wrong by then. A signal can be read when the last waiter has left; it is given back then.
+	// free is what the last signal of a pool said: which member was released. It is taken once, and
+	// may be wrong by then. A signal can be read when the last waiter has left; it is given back
+	// then.
 	free map[string]string
 }
 
@@ -104,8 +106,9 @@ func (p *Pools) Freed(name string) string {
 	return free
 }
 
-// GiveBack puts a signal back. One that does not say which member was released is always put back: there
-// is no lock to look at.
+// GiveBack puts a signal back. One that does not say which member was released is always put back:
+// there is no lock to look at. The name of the member is forgotten before, so that nobody else goes
+// by it, and remembered if Redis did not answer.
 func (p *Pools) GiveBack(ctx context.Context, name string) error {
 	free := p.Freed(name)
 	if free == "" {
@@ -118,18 +121,20 @@ func (p *Pools) GiveBack(ctx context.Context, name string) error {
 	return err
 }
 
-// member returns the lock of a member as held under an id.
+// member returns the lock of a member as held under an id. Its signal is the pool's: nobody waits
+// for the one member.
 func (p *Pools) member(name, member, id string) Lock {
 	l := p.store.Lock(name+member, id)
 	l.Member, l.signal = member, p.Signal(name)
 	return l
 }
 
-// maxLook bounds the members that one look asks for. Pools beyond it are said to have a free one, which
-// has their heads ask for themselves.
+// maxLook bounds the members that one look asks for. Pools beyond it are said to have a free one,
+// which has their heads ask for themselves.
 const maxLook = 10_000
 
-// Look returns for how long all members of each pool are held.
+// Look returns for how long all members of each pool are held. Of a pool of which no members are
+// known, nobody has asked for any yet. It counts as free, which has somebody ask.
 func (p *Pools) Look(ctx context.Context, names []string) ([]signal.Left, error) {
 	left := make([]signal.Left, len(names))
 	r := Run{Script: &scripts.LookAny}

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/signal"
 )
 
-// A pool's signal that was read and not used is given back with the member that it named, unless that one
-// is held again. One that names no member is given back in any case.
+// A pool's signal that was read and not used is given back with the member that it named, unless
+// that one is held again. One that names no member is given back in any case.
 func TestGiveBackOfAPool(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -24,8 +24,9 @@ func (c *heard) Send(cmd string, args ...any) error {
 	return c.Conn.Send(cmd, args...)
 }
 
-// An acquire has one repeat. It is not used up by a connection that died while nobody used it, since that
-// one is tried before a pool's members are asked for. Who only wants to know them may ask twice.
+// An acquire has one repeat. It is not used up by a connection that died while nobody used it,
+// since that one is tried before a pool's members are asked for. Who only wants to know them may
+// ask twice.
 func TestCandidatesTryAnIdleConnection(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -14,7 +14,8 @@ const (
 	HandedOn Released = "handed on"
 )
 
-// parseReleased tells "not held" from a reply that says nothing of the kind.
+// parseReleased tells "not held" from a reply that says nothing of the kind: the one ends a lease,
+// after the other the release is tried again.
 func parseReleased(reply any) (Released, error) {
 	word, _ := reply.([]byte)
 	for _, found := range [...]Released{WasHeld, NotHeld, HandedOn} {
@@ -25,7 +26,8 @@ func parseReleased(reply any) (Released, error) {
 	return NotHeld, ErrReply
 }
 
-// parseRepaired takes in for how long a holding is kept yet that should be free by now: 0 if it is not.
+// parseRepaired takes in for how long a holding is kept yet that should be free by now: 0 if it is
+// not.
 func parseRepaired(reply any) (time.Duration, error) {
 	if ttl, ok := parseTTL(reply); ok && ttl >= 0 {
 		return ttl, nil

@@ -6,8 +6,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/scripts"
 )
 
-// Reset gives the lock of a name up if it is held as it was seen, nil for not at all, and returns who held
-// it: nil for nobody. The error Is [ErrChanged] if somebody else does.
+// Reset gives the lock of a name up if it is held as it was seen, nil for not at all. It returns
+// who held it: nil for nobody. The error Is [ErrChanged] if somebody else does.
+//
+// It takes the lock from nobody but whom the caller has seen. So it may be executed late, when
+// others hold it.
 func (s *Store) Reset(ctx context.Context, name string, seen *Held) (*Held, error) {
 	r := Run{&scripts.Reset, []string{s.LockKey(name), s.signalKey(name)}, []any{Millis(s.signalTTL)}}
 	if seen != nil {

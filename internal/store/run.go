@@ -15,7 +15,8 @@ type Run struct {
 	Args   []any
 }
 
-// command returns the command that runs the script, by its name or by its text.
+// command returns the command that runs the script, by its name or by its text. The name is short,
+// and the text makes it known.
 func (r Run) command(text bool) redisconn.Command {
 	name, body := "EVALSHA", r.Script.SHA1
 	if text {
@@ -35,13 +36,16 @@ type how struct {
 	once  bool      // it is not sent again if its outcome is unknown
 }
 
-// Eval runs a script and returns its reply, and a time before it was sent. A Redis that does not know
-// the script, because it was restarted, say, is told its text.
+// Eval runs a script and returns its reply, and a time before it was sent. A Redis that does not
+// know the script, because it was restarted, say, is told its text. That is no repeat: such a Redis
+// has executed nothing. An error reply is an error that wraps a redis.Error and names the server.
 func (s *Store) Eval(ctx context.Context, limit time.Time, r Run) (reply any, before time.Time, err error) {
 	return s.eval(ctx, how{limit: limit}, r)
 }
 
-// EvalOnce is [Store.Eval] for what is not sent again if its outcome is unknown.
+// EvalOnce is [Store.Eval] for what is not sent again if its outcome is unknown. Eval does not do
+// that either: its callers do. But before something that they cannot send again a connection that
+// was idle is tried, see redisconn.Call.
 func (s *Store) EvalOnce(ctx context.Context, limit time.Time, r Run) (reply any, before time.Time, err error) {
 	return s.eval(ctx, how{limit: limit, once: true}, r)
 }
@@ -64,11 +68,14 @@ func (s *Store) eval(ctx context.Context, h how, r Run) (reply any, before time.
 	return call.Replies[0], call.Sent, nil
 }
 
-// evalAll runs several scripts together. The replies are in their order; error replies are errors that
-// wrap a redis.Error.
+// evalAll runs several scripts together, in one round trip. The replies are in their order. Error
+// replies are errors that wrap a redis.Error.
+//
+// Those that Redis does not know go out once more, together and by their text, and the others do
+// not. If the connection breaks then, no reply counts: the callers know for none what became of it.
 func (s *Store) evalAll(ctx context.Context, limit time.Time, runs []Run) ([]any, error) {
 	replies := make([]any, len(runs))
-	todo := make([]int, len(runs))
+	todo := make([]int, len(runs)) // those of the runs that have no reply yet, by their places
 	for i := range runs {
 		todo[i] = i
 	}
@@ -96,8 +103,8 @@ func (s *Store) evalAll(ctx context.Context, limit time.Time, runs []Run) ([]any
 	return replies, nil
 }
 
-// answers runs several scripts together and takes each reply in. For each it returns the answer or the
-// error: all have the same one if no reply came.
+// answers runs several scripts together and takes each reply in. For each it returns the answer or
+// the error: all have the same one if no reply came.
 func answers[A any](ctx context.Context, s *Store, limit time.Time, runs []Run, parse func(any) (A, error)) (
 	[]A, []error,
 ) {

@@ -12,8 +12,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 )
 
-// Scan returns some of the keys that are like this, and the cursor for the next call: "0" for the first
-// one, and again when that was all. A key can come twice.
+// Scan returns some of the keys that are like this, and the cursor for the next call. That is "0"
+// for the first call, and again when that was all. A key can come twice.
+//
+// Redis looks at some 1000 keys for one call, and may find none among them that is like this. It
+// serves nobody else meanwhile, so that it should not be many more.
 func (s *Store) Scan(ctx context.Context, cursor string, like Like) (keys []string, next string, err error) {
 	cmd := redisconn.Cmd("SCAN", cursor, "MATCH", like.pattern, "COUNT", 1000, "TYPE", like.kind)
 	cmd.Fits = fitsScan
@@ -44,14 +47,16 @@ func parseScan(reply any) (keys []string, next string, err error) {
 	return keys, next, nil
 }
 
+// fitsScan takes the reply apart for once: what cannot be taken apart is none.
 func fitsScan(_ []any, reply any) bool {
 	_, _, err := parseScan(reply)
 	return err == nil
 }
 
-// RegisterOf returns whose register of waiters a key is: label and client. Behind them, after a colon, stands the
-// number of a wait connection, which clients of earlier versions leave out. Labels can have slashes,
-// the ids of clients have none. What no client of holdfast would call itself is somebody else's key.
+// RegisterOf returns whose register of waiters a key is: label and client. Behind them, after a
+// colon, stands the number of a wait connection. Clients of earlier versions leave the number out.
+// Labels can have slashes, the ids of clients have none. What no client of holdfast would call
+// itself is somebody else's key.
 func (k Keyspace) RegisterOf(key string) (label, client string, ok bool) {
 	who := strings.TrimPrefix(key, k.Prefix+KindWaiting)
 	slash := strings.LastIndexByte(who, '/')
@@ -96,6 +101,7 @@ func (s *Store) WaitCounts(ctx context.Context, registers []string) ([]map[strin
 	return all, nil
 }
 
+// fitsHash fits pairs of texts: a name, and how many wait for it.
 func fitsHash(_ []any, reply any) bool {
 	_, err := redis.StringMap(reply, nil)
 	return err == nil

@@ -17,12 +17,15 @@ const batchSize = 512
 // BatchSize bounds what the methods that take several things are given at once.
 const BatchSize = batchSize
 
-// A Store is the Redis of one client: what can be asked of it, as methods. They may be called from any
-// goroutine. Each blocks at most until its limit, by default an operation limit from the call on, or
-// until its context ends.
+// A Store is the Redis of one client: what can be asked of it, as methods. They may be called from
+// any goroutine. Each blocks at most until its limit, by default an operation limit from the call
+// on, or until its context ends.
 //
-// The errors of all methods are those of Redis or of the way to it, for which this package's functions
-// tell what they mean; [ErrReply]; [ErrClosed].
+// The error of a method is one of these, unless the method says more:
+//
+//   - one of Redis, or of the way to it. This package's functions tell what it means;
+//   - [ErrReply];
+//   - [ErrClosed].
 type Store struct {
 	Keyspace
 	source   *redisconn.Source
@@ -59,8 +62,9 @@ func (s *Store) Met() bool { return s.source.Met() }
 // Connections returns how many connections to Redis are open.
 func (s *Store) Connections() int { return s.source.Links() }
 
-// Misled reports whether err says that this server is the wrong one, before any acquire was answered: that
-// is a mistake in an address. Later it is a failover, which passes.
+// Misled reports whether err says that this server is the wrong one, before any acquire was
+// answered. That is a mistake in an address, and no waiting helps. Later it is a failover, which
+// passes.
 func (s *Store) Misled(err error) bool {
 	wrong := redisconn.HasCode(err, "READONLY") || redisconn.HasCode(err, "MOVED")
 	return wrong && !s.answered.Load()
@@ -72,7 +76,8 @@ func LimitFromNow() time.Time { return time.Now().Add(OperationLimit) }
 // AddKind makes a kind of things known under this name, if there is none yet.
 func (s *Store) AddKind(name string, k Kind) { s.kinds.add(name, k) }
 
-// signalOf returns the key where signals for a name are.
+// signalOf returns the key where signals for a name are. A kind that nobody made known is taken for
+// locks.
 func (s *Store) signalOf(n signal.Name) string {
 	if k := s.kinds.get(n.Kind); k != nil {
 		return k.Signal(n.Name)

@@ -20,6 +20,7 @@ const (
 )
 
 // Judge says what came of a harmless command means for the right to send it: nil is that it worked.
+// A script that Redis does not know was not refused: who may not run scripts is told that first.
 func Judge(err error) Verdict {
 	var refused redis.Error
 	switch {
@@ -42,14 +43,15 @@ func JudgeText(said string) Verdict {
 	return Undecided
 }
 
-// Denied reports whether what Redis said is an ACL's refusal. Inside scripts that has no code before Redis
-// 7.2.
+// Denied reports whether what Redis said is an ACL's refusal. Inside scripts that has no code
+// before Redis 7.2.
 func Denied(said string) bool {
 	return contains(said, "noperm", "no permissions to", "can't run this command",
 		"can't access at least one")
 }
 
-// UnknownCommand reports whether Redis said that a command was renamed, or never was there.
+// UnknownCommand reports whether Redis said that a command was renamed, or never was there. No
+// right helps then. The third text is what a script is told.
 func UnknownCommand(said string) bool {
 	return contains(said, "unknown command", "unknown subcommand", "unknown redis command")
 }

@@ -23,7 +23,8 @@ func (s waiting) Dialer(number int) signal.Dialer {
 	return &dialer{store: s.Store, port: s.source.NewPort(), inbox: s.inboxKey(s.client, number)}
 }
 
-// Wake pushes to the connection's inbox. It does not wait for the reply.
+// Wake pushes to the connection's inbox. It does not wait for the reply, and nobody learns of an
+// error: a read that is not called back ends by itself, and the hub looks meanwhile.
 func (s waiting) Wake(number int) {
 	call := s.wake(number, false)
 	call.Answered = func() {
@@ -60,7 +61,9 @@ func (s waiting) Judge(err error) signal.Verdict {
 	return signal.Passes
 }
 
-// Look asks how long the names are still held, and writes the register of who waits there.
+// Look asks how long the names are still held, and writes the register of who waits there. Locks
+// are asked for in one round trip, and each other kind in one of its own. An error of any of them
+// is that of the look: the hub looks again before long.
 func (s waiting) Look(ctx context.Context, number int, l signal.Look) ([]signal.Left, error) {
 	left := make([]signal.Left, len(l.Names))
 	var locks []string // keys
@@ -116,6 +119,8 @@ func (s waiting) lookAtKind(ctx context.Context, kind string, names []signal.Nam
 	return nil
 }
 
+// registerArgs returns the look script's arguments. Without counts the register is left alone, and
+// expires when the last look that wrote it is long enough ago.
 func registerArgs(l signal.Look) []any {
 	if l.Waiters == nil {
 		return []any{"0"}

@@ -21,8 +21,8 @@ func TestWaitReplies(t *testing.T) {
 	}
 }
 
-// FuzzWaitReplies checks that no reply to a look, or on a connection for waiting, makes a panic, and that none is
-// taken for what it does not say.
+// FuzzWaitReplies checks that no reply to a look, or on a connection for waiting, makes a panic,
+// and that none is taken for what it does not say.
 func FuzzWaitReplies(f *testing.F) {
 	f.Add([]byte{7, 2, 3, 15, 3, 1})
 	f.Fuzz(func(t *testing.T, data []byte) { checkWaiting(t, parrot.Make(data)) })
