@@ -16,8 +16,11 @@ const timeSamples = 5
 // twice does something, and once again after a network error. Only an error on the way to Redis
 // ends the examination, and that of ctx.
 //
-// It changes nothing. The name that it tries commands on is made anew each time: nobody has a lock
-// of that name, nor the keys that belong to it.
+// It changes nothing. The name that it tries commands on is made anew each time. So nobody has a
+// lock of that name, nor the keys that belong to it.
+//
+// To find a right missing is no error, and neither is a server that refuses everything. Operators
+// want to see the rest then as well, and each finding says itself why it is not known.
 func Examine(ctx context.Context, s *store.Store, ttl time.Duration,
 	twice func(ctx context.Context, do func() error) error,
 ) ([]Finding, error) {
@@ -25,19 +28,19 @@ func Examine(ctx context.Context, s *store.Store, ttl time.Duration,
 	if err != nil {
 		return nil, err
 	}
-	name := "{" + id + "}" // one slot, in a Cluster
+	name := "{" + id + "}" // one slot, in a Cluster: the probe of one kind has one key, but BLPOP has two
 	x := &examination{tagged: s.Tagged()}
-	questions := []func() error{
+	var questions []func() error
+	for range timeSamples {
+		questions = append(questions, func() error { return x.askTime(ctx, s) })
+	}
+	// Each of these goes by what the one before it has found out.
+	questions = append(
+		questions,
 		func() error { return x.askFacts(ctx, s, name) },
 		func() error { return x.askRole(ctx, s) },
-		func() (err error) {
-			x.probed, err = s.Probe(ctx, x.facts, name)
-			return err
-		},
-	}
-	for range timeSamples {
-		questions = append([]func() error{func() error { return x.askTime(ctx, s) }}, questions...)
-	}
+		func() error { return x.askKeys(ctx, s, name) },
+	)
 	// Each question is repeated by itself. What an earlier one has answered is not asked again.
 	for _, ask := range questions {
 		if err := twice(ctx, ask); err != nil {
@@ -75,6 +78,12 @@ func (x *examination) askRole(ctx context.Context, s *store.Store) (err error) {
 	if x.facts.Info["role"] == "" {
 		x.role, err = s.Role(ctx)
 	}
+	return err
+}
+
+// askKeys tries commands on keys, as far as that is allowed.
+func (x *examination) askKeys(ctx context.Context, s *store.Store, name string) (err error) {
+	x.probed, err = s.Probe(ctx, x.facts, name)
 	return err
 }
 

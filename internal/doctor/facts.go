@@ -6,7 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// What to do when Redis does not tell.
+// What to do when Redis does not tell. Neither command is needed for locks, so that many users do
+// without, and the operator knows the answer.
 const (
 	allowInfo   = "allow +info, or ask the operator"
 	allowConfig = "allow +config|get, or ask the operator"
@@ -27,17 +28,18 @@ func (f facts) either(info, config string) string {
 	return f.Config[config]
 }
 
-// untold is the finding of something that INFO does not tell.
+// untold is the finding of something that INFO does not tell. Why it does not is looked for once,
+// by how INFO itself was refused.
 func (f facts) untold(subject string) Finding {
 	return f.of.withheld(subject, "INFO", f.InfoErr, allowInfo)
 }
 
-// unset is the finding of something that CONFIG GET does not tell.
+// unset is the finding of something that CONFIG GET does not tell, and INFO could not.
 func (f facts) unset(subject string) Finding {
 	return f.of.withheld(subject, "CONFIG GET", f.ConfigErr, allowConfig)
 }
 
-// configSet is a remedy: what CONFIG SET sets is forgotten at a restart unless it is in the file.
+// configSet is a remedy. What CONFIG SET sets is forgotten at a restart unless it is in the file.
 func configSet(parameter, value string) string {
 	return fmt.Sprintf("CONFIG SET %s %s, and in redis.conf (CONFIG REWRITE)", parameter, value)
 }

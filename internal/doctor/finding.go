@@ -1,6 +1,7 @@
 package doctor
 
-// A Level says how much a [Finding] matters. lock.Level documents the values.
+// A Level says how much a [Finding] matters. lock.Level documents the values, which are the same:
+// package lock converts them, since users must not see a type of this package.
 type Level string
 
 // The levels of findings.
@@ -11,7 +12,7 @@ const (
 	Unknown Level = "unknown"
 )
 
-// A Finding is one thing that was looked at.
+// A Finding is one thing that was looked at. lock.Finding has the same fields.
 type Finding struct {
 	Subject string // what was looked at: "eviction", "right +get"
 	Level   Level

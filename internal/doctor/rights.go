@@ -6,7 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// A right is what a user must be allowed, in the words of Redis's access control.
+// A right is what a user must be allowed, in the words of Redis's access control. These are what an
+// operator can type.
 type right struct {
 	rule    string // "+get"; of a key pattern without its prefix: "~lock:*"
 	without Level  // how bad it is to be without
@@ -23,13 +24,16 @@ const lessWaking = "a release wakes nobody: holdfast's waiters look once a secon
 // A right is a Problem to be without if a lock cannot be taken, kept, released or waited for, or if
 // a guarantee goes. It is Advice if holdfast does without.
 var neededRights = []right{
+	// Keys. Scripts name them, so that a script is refused as a whole without one of them.
 	{"~" + store.KindLock + "*", Problem, "no lock can be taken"},
 	{"~" + store.KindSignal + "*", Problem, "no lock can be released"},
 	{"~" + store.KindFence + "*", Problem, "no lock can be taken, except with NoFence"},
 	{"~" + store.KindInbox + "*", Problem, "waiting fails"},
 	{"~" + store.KindWaiting + "*", Problem, "waiting fails"},
+	// Scripts. They go by their names, and by their text when Redis does not know those.
 	{"+eval", Problem, "nothing works once Redis has lost the scripts, as by a restart"},
 	{"+evalsha", Problem, "nothing works"},
+	// What scripts execute, without which something essential is missing.
 	{"+get", Problem, "no lock can be taken"},
 	{"+set", Problem, "no lock can be taken"},
 	{"+time", Problem, "no lock can be taken, except with NoFence"},
@@ -41,6 +45,7 @@ var neededRights = []right{
 	{"+llen", Problem, lessWaking},
 	{"+lpush", Problem, lessWaking},
 	{"+exists", Problem, "a signal that its reader cannot use is lost: others look once a second"},
+	// What holdfast does without, at a price.
 	{"+blpop", Advice, "waiters are not woken: they look once a second, and at the expiry"},
 	{"+hset", Advice, "nobody sees who waits"},
 	{"+persist", Advice, "NoExpiry locks expire"},
@@ -65,6 +70,8 @@ func (x *examination) rights(keys store.Keyspace) []Finding {
 	findings := make([]Finding, 0, len(neededRights))
 	for _, r := range neededRights {
 		has, why := x.verdict(r.rule)
+		// The table has the kinds of keys. What is to be added to a user's rules has the whole
+		// pattern.
 		if kind, ok := strings.CutPrefix(r.rule, "~"); ok {
 			r.rule = "~" + keys.Pattern(strings.TrimSuffix(kind, "*"))
 		}
@@ -72,7 +79,7 @@ func (x *examination) rights(keys store.Keyspace) []Finding {
 		switch has {
 		case store.Present:
 			f.Level, f.Text = OK, "present"
-		case store.Missing:
+		case store.Missing: // the rule is the remedy
 			f.Level, f.Text, f.Remedy = r.without, "missing: "+r.loss, "add "+r.rule+" to the user's rules"
 			if store.UnknownCommand(why) { // no rule brings it
 				f.Text, f.Remedy = "Redis does not know it: "+r.loss, "do not rename or disable it"
@@ -100,12 +107,12 @@ func (x *examination) verdict(rule string) (store.Verdict, string) {
 		return verdictOf(x.facts.EvalSHA)
 	case "+scan":
 		return verdictOf(x.facts.Scan)
-	case "+time":
+	case "+time": // a right does not change from one sample to the next
 		return verdictOf(x.times[0].Refused)
 	case "+client|setname":
 		return verdictOf(x.named)
 	case "+blpop":
-		if !x.waited {
+		if !x.waited { // no key of those that it reads was allowed
 			return store.Undecided, x.untried()
 		}
 		return verdictOf(x.popped)
@@ -116,7 +123,8 @@ func (x *examination) verdict(rule string) (store.Verdict, string) {
 	return x.command(strings.ToUpper(strings.TrimPrefix(rule, "+")))
 }
 
-// verdictOf judges a command that was sent by itself, by how it was refused.
+// verdictOf judges a command that was sent by itself, by how it was refused. The text is empty only
+// if the user has the right.
 func verdictOf(err error) (store.Verdict, string) {
 	v := store.Judge(err)
 	if v == store.Present {
@@ -143,7 +151,7 @@ func (x *examination) command(name string) (store.Verdict, string) {
 	for _, kind := range store.Kinds {
 		said, tried := x.tried(kind, name)
 		switch v := store.JudgeText(said); {
-		case !tried:
+		case !tried: // the keys of this kind were refused as a whole
 		case v == store.Present:
 			return store.Present, ""
 		case v == store.Missing || worst == store.Undecided:
@@ -153,12 +161,13 @@ func (x *examination) command(name string) (store.Verdict, string) {
 	return worst, why
 }
 
-// keys judges the keys of a kind: whether scripts may name them. Rights can differ from key to key,
-// so it also judges whether the commands that scripts send to these keys work there as they do
-// elsewhere. A command that works nowhere has a finding of its own, and is not held against the
-// keys.
+// keys judges the keys of a kind: whether scripts may name them.
+//
+// Rights can differ from key to key. So it also judges whether commands work there as they do
+// elsewhere, of those that scripts send to these keys. A command that works nowhere has a finding
+// of its own, and is not held against the keys.
 func (x *examination) keys(kind string) (store.Verdict, string) {
-	if x.probed == nil {
+	if x.probed == nil { // scripts may not be run at all
 		return store.Undecided, noEval
 	}
 	if err := x.probed[kind].Err; err != nil {

@@ -23,7 +23,7 @@ func (f facts) version() Finding {
 	switch {
 	case compatible == "":
 		return f.untold("version")
-	case err != nil:
+	case err != nil: // built from a branch, say
 		return Finding{"version", Unknown, text, ""}
 	case n < 6:
 		return Finding{"version", Problem, text + " is too old", "upgrade to Redis 6.0 or later"}
@@ -69,15 +69,17 @@ func (f facts) cluster() Finding {
 }
 
 // eviction finds out whether Redis deletes keys for want of memory. A lock that is evicted is free
-// while its holder believes in it, until the next renewal. Only a limit or a policy that is known
-// to be harmless is well: with just one of the two told, and that not harmless, nothing is said.
+// while its holder believes in it, until the next renewal.
+//
+// It takes a limit and a policy for a key to be evicted. One of the two that is harmless is enough
+// to say that all is well. One that is not harmless says nothing without the other.
 func (f facts) eviction() Finding {
 	limit := f.either("maxmemory", "maxmemory")
 	policy := f.either("maxmemory_policy", "maxmemory-policy")
 	switch {
 	case limit == "0":
 		return Finding{"eviction", OK, "never: maxmemory is 0", ""}
-	case policy == "noeviction" && f.full(limit):
+	case policy == "noeviction" && f.full(limit): // nothing is deleted, and nothing is taken
 		return Finding{
 			"eviction", Problem, "never: maxmemory-policy noeviction; but no memory is left for new locks",
 			"raise maxmemory, or make room",
@@ -106,6 +108,7 @@ func (f facts) full(limit string) bool {
 // works on. That is Advice, since a fencing token, or a restart of the jobs as well, makes it
 // harmless.
 func (f facts) persistence() Finding {
+	// What INFO tells is what Redis does. The setting may have been changed in the file only.
 	aof := f.Info["aof_enabled"]
 	if aof == "" {
 		aof = map[string]string{"yes": "1", "no": "0"}[f.Config["appendonly"]]
@@ -119,7 +122,7 @@ func (f facts) persistence() Finding {
 			"persistence", Advice, "appendonly no: " + f.forgets(),
 			configSet("appendonly", "yes") + "; or make sure that all jobs end when Redis restarts",
 		}
-	case fsync == "":
+	case fsync == "": // INFO does not know it, so that it takes CONFIG GET
 		untold := f.unset("persistence")
 		untold.Text = "appendonly yes, appendfsync not told: " + untold.Text
 		return untold
@@ -143,7 +146,7 @@ func (f facts) forgets() string {
 		return "a crash loses locks that are held, and so does a restart if save is off"
 	case save == "":
 		return "a restart loses locks that are held"
-	default:
+	default: // a restart in good order saves
 		return "a crash loses locks taken since the last snapshot (save " + save + ")"
 	}
 }
@@ -152,6 +155,7 @@ func (f facts) forgets() string {
 // replicates after it has answered. With too few replicas in step nothing can be written at all.
 func (f facts) replicas() Finding {
 	const fence = "pass Lease.Fence to what the lock protects"
+	// A setting that is not told counts as none here, but the text says that it is not told.
 	least := f.Config["min-replicas-to-write"]
 	need, _ := strconv.Atoi(least)
 	good, errGood := strconv.Atoi(f.Info["min_slaves_good_slaves"])
@@ -160,17 +164,18 @@ func (f facts) replicas() Finding {
 	switch {
 	case err != nil:
 		return f.untold("replicas")
+	// Redis counts those in step only where it needs them. Without that number nothing is claimed.
 	case need > 0 && errGood == nil && good < need:
 		return Finding{
 			"replicas", Problem,
 			fmt.Sprintf("%d in step, min-replicas-to-write %d: writes are refused", good, need),
 			"bring a replica back, or lower min-replicas-to-write",
 		}
-	case n == 0:
+	case n == 0: // nothing fails over
 		return Finding{"replicas", OK, "none", ""}
 	case need > 0:
 		return Finding{"replicas", Advice, text + "; min-replicas-to-write " + least, fence}
-	case least == "":
+	case least == "": // then to advise it could be wrong
 		return Finding{"replicas", Advice, text + "; min-replicas-to-write is not told", fence}
 	}
 	return Finding{"replicas", Advice, text, fence + "; min-replicas-to-write 1 narrows the gap"}

@@ -20,7 +20,8 @@ var states = []struct{ code, remedy string }{
 	{"OOM", "raise maxmemory, or make room"},
 }
 
-// What could not be found out for one reason is told in one finding, to which the others point.
+// What could not be found out for one reason is told in one finding, to which the others point. A
+// list in which each line repeats the same error is not read.
 const (
 	seeState = "see state"
 	noEval   = "not tried: it needs EVAL"
@@ -46,7 +47,7 @@ func (x *examination) state() Finding {
 	switch {
 	case err == nil && store.Judge(x.facts.Set) == store.Present:
 		return Finding{"state", OK, "Redis executes scripts and writes", ""}
-	case err == nil:
+	case err == nil: // SET was denied, before Redis looked whether it takes writes
 		return Finding{"state", Unknown, "not tried: it needs the right to SET the keys of locks", ""}
 	}
 	for _, s := range states {
@@ -54,27 +55,29 @@ func (x *examination) state() Finding {
 			return Finding{"state", Problem, short(err.Error()) + ": no lock can be taken", s.remedy}
 		}
 	}
-	if store.HasCode(err, "MOVED") {
+	if store.HasCode(err, "MOVED") { // the name that was tried is in another server's slot, others may be here
 		return Finding{"state", Unknown, short(err.Error()) + ": what was tried is another server's", ""}
 	}
 	return Finding{"state", Unknown, short(err.Error()), ""}
 }
 
-// short returns the first sentence of what Redis says, which can be long.
+// short returns the first sentence of what Redis says, which can be long. What follows is advice of
+// its own, on several lines at times, and findings are one line each.
 func short(text string) string {
 	first, _, _ := strings.Cut(text, ". ")
 	return fmt.Sprintf("%.120s", strings.TrimRight(first, ".\r\n"))
 }
 
 // withheld is the finding of something that a command would tell and did not. Only a right can be
-// given: a command that is disabled, or a server that is busy, does not change by that.
+// given. A command that is disabled, or a server that is busy, does not change by that: such a
+// finding has no remedy.
 func (x *examination) withheld(subject, command string, err error, allow string) Finding {
 	switch {
 	case err == nil:
 		return Finding{subject, Unknown, command + " does not say", ""}
 	case store.Denied(err.Error()):
 		return Finding{subject, Unknown, command + ": " + short(err.Error()), allow}
-	case store.Judge(err) == store.Missing:
+	case store.Judge(err) == store.Missing: // and not denied
 		return Finding{subject, Unknown, command + " is disabled, or unknown to this server", ""}
 	case x.refusal() != nil:
 		return Finding{subject, Unknown, "not told: " + seeState, ""}

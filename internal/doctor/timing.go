@@ -16,6 +16,7 @@ const usualHz = 10
 // hz tells how late Redis ends blocking reads. Less than the default is a setting that somebody
 // made.
 func (f facts) hz() Finding {
+	// INFO's own "hz" is what Redis has chosen for the moment, for many clients: not what was set.
 	text := f.either("configured_hz", "hz")
 	hz, err := strconv.Atoi(text)
 	switch {
@@ -32,8 +33,10 @@ func (f facts) hz() Finding {
 // reads since when a lock is held, or compares fencing tokens with times, is misled.
 const clockLimit = time.Second
 
-// clock compares the clocks. The server read its own at some time between two readings of ours, so
-// the quickest of the samples tells most: the difference is known but for half of that round trip.
+// clock compares the clocks. The server read its own at some time between two readings of ours. So
+// the quickest of the samples tells most, and the difference is known but for half of that round
+// trip.
+//
 // A finding must be true of the whole of what is possible. If it is true of a part, the finding is
 // Unknown.
 func (x *examination) clock() Finding {
@@ -41,14 +44,14 @@ func (x *examination) clock() Finding {
 	if quick.Refused != nil {
 		return x.withheld("clock", "TIME", quick.Refused, "")
 	}
-	half := quick.Took() / 2
+	half := quick.Took() / 2 // what the difference is uncertain by
 	ahead := quick.Server.Sub(quick.Sent.Add(half))
 	text := fmt.Sprintf("the server's is %v %s ours, give or take %v", tenths(ahead.Abs()),
 		aheadText(ahead), max(tenths(half), tenth))
 	switch {
 	case ahead.Abs()+half <= clockLimit:
 		return Finding{"clock", OK, text, ""}
-	case ahead.Abs()-half <= clockLimit:
+	case ahead.Abs()-half <= clockLimit: // it may be within the limit, and beyond
 		return Finding{"clock", Unknown, text, ""}
 	}
 	return Finding{
@@ -57,7 +60,8 @@ func (x *examination) clock() Finding {
 	}
 }
 
-// Times are told in tenths of a millisecond.
+// Times are told in tenths of a millisecond. Finer ones differ from call to call. A difference of
+// less is told as one tenth where 0 would claim too much.
 const tenth = time.Millisecond / 10
 
 func tenths(d time.Duration) time.Duration { return d.Round(tenth) }

@@ -99,7 +99,8 @@ func parseAcquired(reply any, must string) (fence int64, held *Held, err error) 
 	return 0, held, err
 }
 
-// parseToken takes in a fencing token, 0 for none.
+// parseToken takes in a fencing token, 0 for none. It comes as text, which is how the scripts make
+// it.
 func parseToken(reply any) (fence int64, ok bool) {
 	text, ok := reply.([]byte)
 	if !ok {

@@ -16,7 +16,8 @@ import (
 // What takes a reply in checks it once more, and agrees with what redisconn was told to look for.
 var ErrReply = redisconn.ErrReply
 
-// ErrClosed is the error of a call after the store was cut or closed.
+// ErrClosed is the error of a call after the store was cut or closed. One that was under way may
+// have been executed, which [Sent] tells.
 var ErrClosed = redisconn.ErrClosed
 
 // Answers of Redis that are errors to whoever asked. No repeat changes them.

@@ -65,6 +65,9 @@ const (
 // Ours reports whether the holding is held as was said.
 func (e Extended) Ours() bool { return e.Standing == Ours || e.Standing == Bare }
 
+// parseExtended takes in how an extension found a holding. The words are compared and not
+// converted, which would copy each of them. With an owner a holding cannot be ours: the script
+// tells of others only.
 func parseExtended(reply any) (Extended, error) {
 	word, found, err := parseFound(reply)
 	if err != nil {
@@ -83,7 +86,7 @@ func parseExtended(reply any) (Extended, error) {
 // for the limit.
 //
 // An error that is [NoScript] means that the extension was not executed. The next batch brings the
-// script, but this one is not sent again: what it extends may have been released meanwhile, and
+// script, but this one is not sent again. What it extends may have been released meanwhile, and
 // whoever released it was promised that nothing is written after that.
 func (s *Store) Renew(batch []Run, limit time.Duration, written func()) ([]Extended, []error) {
 	load := s.loadExtend.Swap(false) // with the first of the batch: Redis knows it for the others then

@@ -9,7 +9,8 @@ type Held struct {
 	Foreign bool          // the key is no lock, so nobody holds it and nobody gets it
 }
 
-// parseHeld takes in who holds a lock: nil for nobody.
+// parseHeld takes in who holds a lock: nil for nobody. What is there need not be an id of
+// holdfast's, and may be empty: somebody holds the lock all the same.
 func parseHeld(reply any) (*Held, error) {
 	parts, ok := reply.([]any)
 	if ok && len(parts) == 0 {

@@ -42,10 +42,11 @@ type Clock struct {
 	Refused     error // it was not told
 }
 
-// Took is how long the round trip took, by the monotonic clock.
+// Took is how long the round trip took, by the monotonic clock. A step of the wall clock does not
+// matter.
 func (c Clock) Took() time.Duration { return c.Heard.Sub(c.Sent) }
 
-// Time asks for the server's time.
+// Time asks for the server's time. That it is refused is no error, but part of the answer.
 func (s *Store) Time(ctx context.Context) (Clock, error) {
 	cmd := redisconn.Cmd("TIME")
 	cmd.Fits = fitsTime
@@ -87,7 +88,8 @@ type Facts struct {
 	Eval, EvalSHA, Set, Scan error
 }
 
-// noSuchScript is the SHA-1 sum of no script.
+// noSuchScript is the SHA-1 sum of no script. Who may run scripts by their names is told that it is
+// unknown.
 var noSuchScript = strings.Repeat("0", 40)
 
 // Ask sends everything that leaves no trace, in one round trip. Nobody uses the name, so that SET
@@ -148,7 +150,8 @@ func parseConfig(replies []any) (config map[string]string, err error) {
 	return config, err
 }
 
-// Role asks for the role only: "" if the server does not tell.
+// Role asks for the role only: "" if the server does not tell. Why it does not is told by INFO,
+// which was asked before.
 func (s *Store) Role(ctx context.Context) (string, error) {
 	call := redisconn.NewCall(LimitFromNow(), redisconn.Cmd("ROLE"))
 	if err := s.calls.Do(ctx, call); err != nil {
@@ -157,6 +160,8 @@ func (s *Store) Role(ctx context.Context) (string, error) {
 	return parseRole(call.Replies[0]), nil
 }
 
+// parseRole takes in an array whose first element is the role. What else is there differs by the
+// role.
 func parseRole(reply any) string {
 	parts, _ := reply.([]any)
 	if len(parts) == 0 {
@@ -199,6 +204,7 @@ func (s *Store) Probe(ctx context.Context, f *Facts, name string) (map[string]Pr
 	return probed, nil
 }
 
+// parseProbed takes in the probe script's reply: one text for each of Tries, in their order.
 func parseProbed(reply any) Probed {
 	if err := replyError(reply); err != nil {
 		return Probed{Err: err}

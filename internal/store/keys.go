@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// What keys begin with, behind the prefix, by their kinds.
+// What keys begin with, behind the prefix, by their kinds. Other programs, other clients and the
+// rules of access control go by them: they cannot be changed.
 const (
 	KindLock    = "lock:"
 	KindSignal  = "lock-signal:"
@@ -30,6 +31,7 @@ type Keyspace struct {
 }
 
 // DefaultFormat is what the key of a lock is made by, unless the user says otherwise.
+// python-redis-lock has the same.
 const DefaultFormat = KindLock + "%s"
 
 // NewKeyspace returns the names of things under a prefix, where a lock's key is made from its name
@@ -78,7 +80,8 @@ func (k Keyspace) Tagged() bool {
 	return strings.Index(rest, "}") > 0
 }
 
-// Pattern returns what the keys of a kind are like, in the words of Redis's access control.
+// Pattern returns what the keys of a kind are like, in the words of Redis's access control. For all
+// but locks it covers every format, as that is part of what stands for *.
 func (k Keyspace) Pattern(kind string) string {
 	if kind == KindLock {
 		return k.Locks("").pattern

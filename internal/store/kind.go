@@ -27,7 +27,8 @@ type kinds struct {
 	known map[string]Kind
 }
 
-// add makes a kind known under a name, if there is none yet.
+// add makes a kind known under a name, if there is none yet. A kind knows who waits, which another
+// one under the same name would not: the first stays.
 func (k *kinds) add(name string, kind Kind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

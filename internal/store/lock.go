@@ -47,8 +47,8 @@ func (l Lock) Extend(e Extension) Run {
 	return r
 }
 
-// Release gives the lock up. Arguments that say nothing are left out at the end, as most releases
-// have no minimum, and a release by an id knows no fencing token.
+// Release gives the lock up. Arguments that say nothing are left out at the end. Most releases have
+// no minimum, and a release by an id knows no fencing token.
 func (l Lock) Release(keep time.Duration) Run {
 	r := Run{&scripts.Release, []string{l.lock, l.signal}, []any{l.ID, Millis(l.Signal)}}
 	if l.Fence == 0 && keep == 0 && l.Member == "" {
@@ -64,8 +64,8 @@ func (l Lock) Release(keep time.Duration) Run {
 	return r
 }
 
-// Repair puts a signal back if the lock is free. If it should have been kept until now, the script
-// also tells for how long it is kept yet: by the value that a release with keep has put there.
+// Repair puts a signal back if the lock is free. With kept the script also tells for how long the
+// lock is kept yet. It knows that by the value that a release with keep has put there.
 func (l Lock) Repair(kept bool) (Run, bool) {
 	r := Run{&scripts.Repair, []string{l.lock, l.signal}, []any{Millis(l.Signal)}}
 	switch {

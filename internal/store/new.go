@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisconn"
 )
 
-// Options configure a [Store].
+// Options configure a [Store]. All are needed: whoever makes them knows the defaults.
 type Options struct {
 	Keys      Keyspace
 	Label     string        // says whose connections and registers they are

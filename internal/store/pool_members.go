@@ -19,6 +19,7 @@ func (p *Pools) Assign(ctx context.Context, name string, members []string) (adde
 	return parseAssigned(reply)
 }
 
+// parseAssigned takes in how many members are new, and how many were taken out.
 func parseAssigned(reply any) (added, removed int, err error) {
 	parts, _ := reply.([]any)
 	if len(parts) != 2 {
@@ -51,6 +52,7 @@ func (p *Pools) change(ctx context.Context, name, how string, members []string) 
 	return parseChanged(reply)
 }
 
+// parseChanged takes in how many members were added, or taken out.
 func parseChanged(reply any) (int, error) {
 	n, ok := reply.(int64)
 	if !ok || n < 0 {

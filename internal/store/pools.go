@@ -53,7 +53,7 @@ func (p *Pools) Join(name string) {
 	p.known[name].waiting++
 }
 
-// Leave ends what Join began.
+// Leave ends what Join began. With the last who leaves the notes are forgotten.
 func (p *Pools) Leave(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *Pools) Leave(name string) {
 	}
 }
 
-// Know keeps which members were asked for.
+// Know keeps which members were asked for. A look asks for the same ones.
 func (p *Pools) Know(name string, members []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,10 +81,12 @@ func (p *Pools) membersOf(name string) []string {
 	return nil
 }
 
-// Signal returns the key where a pool's signals are.
+// Signal returns the key where a pool's signals are. It has the form of that of a lock, which is
+// why no lock may have such a name, see [Reserved].
 func (p *Pools) Signal(name string) string { return p.store.signalKey(name) }
 
-// longestMember bounds what is believed of a signal's text.
+// longestMember bounds what is believed of a signal's text. Anybody can push there, and no name is
+// longer.
 const longestMember = 512
 
 // Heard keeps what a signal said. Those that name no member say 1.
@@ -97,7 +99,8 @@ func (p *Pools) Heard(name, said string) {
 	p.free[name] = said
 }
 
-// Freed returns the member that the last signal said is free, once: "" for none.
+// Freed returns the member that the last signal said is free, once: "" for none. Whoever gets the
+// name asks for that member first, and others need not.
 func (p *Pools) Freed(name string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,7 +2,8 @@ package store
 
 import "time"
 
-// Released is what a release has found, in the script's words.
+// Released is what a release has found, in the script's words. Each of them is an answer: the lock
+// is not the caller's any more.
 type Released string
 
 const (
@@ -14,8 +15,8 @@ const (
 	HandedOn Released = "handed on"
 )
 
-// parseReleased tells "not held" from a reply that says nothing of the kind: the one ends a lease,
-// after the other the release is tried again.
+// parseReleased tells "not held" from a reply that says nothing of the kind. The one ends a lease.
+// After the other the release is tried again.
 func parseReleased(reply any) (Released, error) {
 	word, _ := reply.([]byte)
 	for _, found := range [...]Released{WasHeld, NotHeld, HandedOn} {

@@ -30,7 +30,7 @@ func (r Run) command(text bool) redisconn.Command {
 	return redisconn.Command{Name: name, Args: append(all, r.Args...), Fits: r.Script.Fits}
 }
 
-// How a script is sent.
+// A how says in which way a script is sent.
 type how struct {
 	limit time.Time // when it must be answered
 	once  bool      // it is not sent again if its outcome is unknown
@@ -124,6 +124,7 @@ func answers[A any](ctx context.Context, s *Store, limit time.Time, runs []Run, 
 }
 
 // refusals returns the replies of a call, the errors among them with the server that gave them.
+// After a failover it matters which one that was.
 func refusals(call *redisconn.Call) []any {
 	for i := range call.Replies {
 		if err := call.Refused(i); err != nil {

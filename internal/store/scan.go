@@ -30,6 +30,7 @@ func (s *Store) Scan(ctx context.Context, cursor string, like Like) (keys []stri
 	return parseScan(call.Replies[0])
 }
 
+// parseScan takes in the cursor for the next call, and keys.
 func parseScan(reply any) (keys []string, next string, err error) {
 	parts, err := redis.Values(reply, nil)
 	if err != nil || len(parts) != 2 {
@@ -71,8 +72,8 @@ func (k Keyspace) RegisterOf(key string) (label, client string, ok bool) {
 	return label, client, owner.CheckLabel(label) == nil && owner.CheckLabel(client) == nil
 }
 
-// WaitCounts returns for each register how many wait for which lock; nothing for one that is gone,
-// or has become something else.
+// WaitCounts returns for each register how many wait for which lock. It returns nothing for a
+// register that is gone, or that has become something else.
 func (s *Store) WaitCounts(ctx context.Context, registers []string) ([]map[string]int, error) {
 	cmds := make([]redisconn.Command, len(registers))
 	for i, key := range registers {

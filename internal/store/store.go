@@ -11,7 +11,8 @@ import (
 // OperationLimit is how long one round trip to Redis may take.
 const OperationLimit = 2 * time.Second
 
-// batchSize bounds the scripts that are sent together.
+// batchSize bounds the scripts that are sent together. Redis may execute all of them before it
+// turns to others.
 const batchSize = 512
 
 // BatchSize bounds what the methods that take several things are given at once.
@@ -41,7 +42,8 @@ type Store struct {
 	kinds kinds // of things that are waited for, beside locks
 }
 
-// Cut ends the connections for calls and renewals, and with them whatever waits for a reply.
+// Cut ends the connections for calls and renewals, and with them whatever waits for a reply. Wait
+// connections are the hub's, which closes them itself.
 func (s *Store) Cut() {
 	s.calls.Close()
 	s.renewals.Close()
@@ -56,7 +58,8 @@ func (s *Store) Close(limit time.Duration) {
 	s.source.Close(max(limit, 0))
 }
 
-// Met reports whether a connection was ever made.
+// Met reports whether a connection was ever made. Before that an error is more likely a mistake in
+// an address than a network that comes back.
 func (s *Store) Met() bool { return s.source.Met() }
 
 // Connections returns how many connections to Redis are open.

@@ -43,8 +43,8 @@ func JudgeText(said string) Verdict {
 	return Undecided
 }
 
-// Denied reports whether what Redis said is an ACL's refusal. Inside scripts that has no code
-// before Redis 7.2.
+// Denied reports whether what Redis said is an ACL's refusal. A rule helps then. Inside scripts
+// that has no code before Redis 7.2.
 func Denied(said string) bool {
 	return contains(said, "noperm", "no permissions to", "can't run this command",
 		"can't access at least one")

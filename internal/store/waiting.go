@@ -9,7 +9,9 @@ import (
 	"github.com/holdfast-go/holdfast/signal"
 )
 
-// registerTTL is how many milliseconds the hash of waiters outlives its last look.
+// registerTTL is how many milliseconds the hash of waiters outlives its last look. Looks that write
+// it come once a second, so that it survives some that fail, and goes soon after a process that
+// died.
 const registerTTL = "5000"
 
 // Wait returns the store as signal.Hub sees it.
@@ -24,7 +26,7 @@ func (s waiting) Dialer(number int) signal.Dialer {
 }
 
 // Wake pushes to the connection's inbox. It does not wait for the reply, and nobody learns of an
-// error: a read that is not called back ends by itself, and the hub looks meanwhile.
+// error. A read that is not called back ends by itself, and the hub looks meanwhile.
 func (s waiting) Wake(number int) {
 	call := s.wake(number, false)
 	call.Answered = func() {
@@ -50,7 +52,8 @@ func (s waiting) GiveBack(n signal.Name) error {
 // Group returns the same for all names: one Redis serves them.
 func (s waiting) Group(signal.Name) string { return "" }
 
-// Judge says what an error means for waiting.
+// Judge says what an error means for waiting. That BLPOP is refused is one thing: waiters then look
+// more often. That looking is refused is another, since nobody can wait without it.
 func (s waiting) Judge(err error) signal.Verdict {
 	switch {
 	case errors.Is(err, errNoBlock):
@@ -91,7 +94,8 @@ func (s waiting) Look(ctx context.Context, number int, l signal.Look) ([]signal.
 	return left, nil
 }
 
-// lookAt looks at locks. The last key is that of the register.
+// lookAt looks at locks. The last key is that of the register. There may be no locks, if all who
+// wait do so for other kinds of things: the register is written all the same.
 func (s waiting) lookAt(ctx context.Context, keys []string, l signal.Look) ([]signal.Left, error) {
 	reply, _, err := s.Eval(ctx, LimitFromNow(), Run{&scripts.Look, keys, registerArgs(l)})
 	if err != nil {
@@ -100,7 +104,8 @@ func (s waiting) lookAt(ctx context.Context, keys []string, l signal.Look) ([]si
 	return parseAllLeft(reply, len(keys)-1, parseLeft)
 }
 
-// lookAtKind looks at those of the names, by their places, that are of a kind.
+// lookAtKind looks at those of the names, by their places, that are of a kind. What it finds is put
+// into left, at the same places.
 func (s waiting) lookAtKind(ctx context.Context, kind string, names []signal.Name, at []int, left []signal.Left) error {
 	some := make([]string, len(at))
 	for n, i := range at {
