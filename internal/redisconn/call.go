@@ -1,35 +1,10 @@
 package redisconn
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
 )
-
-// ErrClosed is the error of a call on a closed line, and of dialling from a closed source.
-var ErrClosed = errors.New("the connection is closed")
-
-// An Error says that a call got no reply, and whether Redis may have executed it all the same.
-type Error struct {
-	Sent bool // the call may have been executed
-	Err  error
-}
-
-// Error returns the text of the cause.
-func (e *Error) Error() string {
-	switch {
-	case errors.Is(e.Err, ErrReply):
-		return e.Err.Error()
-	case e.Sent:
-		return fmt.Sprintf("no reply: %v", e.Err)
-	}
-	return fmt.Sprintf("not sent: %v", e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
 
 // A Call is one or more commands that are sent together, in order, and their replies. It is used
 // once. After Do returned with an error its other fields must not be read, nor its commands

@@ -53,10 +53,6 @@ func (s *Source) greeting() []Command {
 	return append(cmds, Command{"CLIENT", []any{"ID"}, isInt}, Command{"INFO", []any{"server"}, isBulk})
 }
 
-func isInt(_ []any, reply any) bool { _, ok := reply.(int64); return ok }
-
-func isBulk(_ []any, reply any) bool { _, ok := reply.([]byte); return ok }
-
 // unusable reports whether an error reply to a greeting means that the connection is of no use.
 func unusable(refused redis.Error) bool {
 	return Classify(refused) == Moved || HasCode(refused, "NOAUTH") || HasCode(refused, "DENIED")

@@ -11,33 +11,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// ErrTimeout is the error of an exchange that Redis did not answer within its limit.
-var ErrTimeout = errors.New("no answer from Redis within the time limit")
-
-// ErrReply is the error of a call whose reply is none that its command has. Somebody else may have
-// the reply that was meant for it, so the connection is closed, and what was executed is not known.
-var ErrReply = errors.New("the reply is not what the command returns: is a proxy in between?")
-
 // errMixedUp is the error of the calls behind one with [ErrReply].
 var errMixedUp = errors.New("the connection was closed because another call got a wrong reply")
-
-// A Command is one command for Redis.
-type Command struct {
-	Name string
-	Args []any
-	// Fits reports whether a reply, which is no error, can be one to the command with these arguments.
-	// nil: anything can.
-	Fits func(args []any, reply any) bool
-}
-
-// Cmd returns the command with these arguments.
-func Cmd(name string, args ...any) Command { return Command{Name: name, Args: args} }
-
-// fits reports whether the reply can be one to the command.
-func (c *Command) fits(reply any) bool { return c.Fits == nil || c.Fits(c.Args, reply) }
-
-// isOK fits commands that have nothing to say.
-func isOK(_ []any, reply any) bool { return reply == "OK" }
 
 // A Link is one connection that its owner uses alone: one exchange at a time. Only Close may be
 // called beside an exchange. After an error that is not a reply of Redis the link is dead.

@@ -72,8 +72,6 @@ func (k *Link) ping(limit time.Duration) error {
 	return err
 }
 
-func isPong(_ []any, reply any) bool { return reply == "PONG" }
-
 // surplus returns an error if there is more to read although every reply that is due was read: then
 // one of those read may have been another's.
 func (k *Link) surplus() error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"time"
 )
 
@@ -59,38 +58,11 @@ func handshake(ctx context.Context, t *tap, config *tls.Config, addr string) (*t
 	return nil, hinted(at(whereBefore+addr, fmt.Errorf("TLS handshake: %w", err)), speaksTLS)
 }
 
-// A recorder learns which wires are dialled under a context: redigo does not tell on what its
-// connections stand.
-type recorder struct {
-	mu   sync.Mutex // guards the field below
-	last *Wire
+// Over returns a [Wire] over a connection that somebody else has dialled under ctx, where [NetDial]
+// would have dialled one: over a simulated network.
+func Over(ctx context.Context, socket net.Conn, address string) *Wire {
+	t := newTap(socket)
+	w := newWire(t, t, address)
+	recordWire(ctx, w)
+	return w
 }
-
-type recorderKey struct{}
-
-// withRecorder returns a context under which r learns what is dialled.
-func withRecorder(ctx context.Context, r *recorder) context.Context {
-	return context.WithValue(ctx, recorderKey{}, r)
-}
-
-func recordWire(ctx context.Context, w *Wire) {
-	if r, ok := ctx.Value(recorderKey{}).(*recorder); ok {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.last = w
-	}
-}
-
-// wire returns the last wire that was dialled; nil if none was.
-func (r *recorder) wire() *Wire {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.last != nil {
-		r.last.tap.written.Store(false)
-	}
-	return r.last
-}
-
-// used reports whether something was written since the wire came from its recorder. If not, it is not
-// the one below the connection: a dialler may reach several servers until it has found the right one.
-func (w *Wire) used() bool { return w.tap.written.Load() }

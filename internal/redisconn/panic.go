@@ -1,7 +1,6 @@
 package redisconn
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -46,12 +45,6 @@ func (g guarded) receive(limit time.Duration) (reply any, err error) {
 func (g guarded) Close() (err error) {
 	defer recovered(&err)
 	return g.Conn.Close()
-}
-
-// call calls a user's dialer.
-func (d DialFunc) call(ctx context.Context) (conn redis.Conn, err error) {
-	defer recovered(&err)
-	return d(ctx)
 }
 
 // recovered makes an error of a panic. It is deferred.

@@ -75,11 +75,3 @@ func (t *tap) reset() {
 	}
 	_ = t.Close()
 }
-
-// nothingThere is the error of a read that does not block. It is a passing one to TLS, whose
-// connection lives on.
-type nothingThere struct{}
-
-func (nothingThere) Error() string   { return "nothing is there to read" }
-func (nothingThere) Timeout() bool   { return true }
-func (nothingThere) Temporary() bool { return true }

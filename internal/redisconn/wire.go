@@ -139,3 +139,10 @@ func (w *Wire) Reset() { w.tap.reset() }
 
 // Close ends the connection in order.
 func (w *Wire) Close() error { return w.Conn.Close() }
+
+// forget is called when a dial is over: only what is written from now on counts for used.
+func (w *Wire) forget() { w.tap.written.Store(false) }
+
+// used reports whether something was written since forget. If nothing was, the wire is not the one below
+// the connection: a dialer may reach several servers until it has found the right one.
+func (w *Wire) used() bool { return w.tap.written.Load() }

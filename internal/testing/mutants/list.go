@@ -103,7 +103,7 @@ var classics = []mutant{
 	{
 		"m14", "the connections come from the user's pool",
 		edits{{
-			"internal/redisconn/source.go",
+			"internal/redisconn/dialer.go",
 			"(redis.Conn, error) { return pool.Dial() }}, nil",
 			"(redis.Conn, error) { return pool.Get(), nil }}, nil",
 		}},

@@ -415,7 +415,7 @@ var others = []mutant{
 	{
 		"fits", "whatever is replied is an answer",
 		edits{{
-			"internal/redisconn/link.go",
+			"internal/redisconn/command.go",
 			"return c.Fits == nil || c.Fits(c.Args, reply)",
 			"return true",
 		}},
