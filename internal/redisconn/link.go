@@ -17,19 +17,16 @@ var errMixedUp = errors.New("the connection was closed because another call got 
 // A Link is one connection that its owner uses alone: one exchange at a time. Only Close may be
 // called beside an exchange. After an error that is not a reply of Redis the link is dead.
 type Link struct {
+	ground // that conn stands on
+
 	conn guarded
 	fuse *fuse // closes conn when an exchange takes too long
 
-	where     string    // "redis at host:port"; "" if it is not known
-	inProcess bool      // nothing closes conn because it is idle
-	rested    time.Time // since when the link is idle, where that matters
-
 	source   *Source
 	pace     *pace
-	greeted  time.Duration        // how long the greeting took
-	wire     atomic.Pointer[Wire] // below conn; nil if that is none of NetDial's
-	inFlight atomic.Bool          // from before something is written until all of it is answered
-	once     sync.Once            // closes conn
+	greeted  time.Duration // how long the greeting took
+	inFlight atomic.Bool   // from before something is written until all of it is answered
+	once     sync.Once     // closes conn
 
 	// Guarded by source.orphans.mu.
 	session session
@@ -111,6 +108,12 @@ func (k *Link) exchange(limit time.Duration, cmds []Command) (replies []any, err
 	}
 	k.inFlight.Store(err != nil)
 	return replies, k.disarm(limit, err)
+}
+
+// ping asks whether the other side is there. Any answer is good; that PING is not allowed is one, too.
+func (k *Link) ping(limit time.Duration) error {
+	_, err := k.exchange(limit, []Command{{Name: "PING", Fits: isPong}})
+	return err
 }
 
 func (k *Link) send(cmds []Command) error {

@@ -107,7 +107,7 @@ func (s *Source) connect(ctx context.Context, p *pace) (*Link, error) {
 		return nil, at(s.dialer.Address, discreet(err))
 	}
 	link := newLink(conn, s, p)
-	link.on(made.wire(), s.dialer.Address)
+	link.on(conn, made.wire(), s.dialer.Address)
 	stop := context.AfterFunc(ctx, link.Close)
 	defer stop()
 	deadline, _ := ctx.Deadline()

@@ -404,12 +404,12 @@ var others = []mutant{
 	},
 	{
 		"look", "an idle connection is not looked at",
-		edits{{"internal/redisconn/look.go", "	return w.look()\n}", "	return nil\n}"}},
+		edits{{"internal/redisconn/idle.go", "	return w.look()\n}", "	return nil\n}"}},
 		tests{in: "internal/redisconn", run: "IdleConnections"},
 	},
 	{
 		"surplus", "a reply too many is left for the next call",
-		edits{{"internal/redisconn/look.go", "w != nil && w.surplus()", "w != nil && false"}},
+		edits{{"internal/redisconn/idle.go", "w != nil && w.surplus()", "w != nil && false"}},
 		tests{in: "internal/redisconn", run: "SurplusReply"},
 	},
 	{
