@@ -94,3 +94,10 @@ func (c *Call) finish(err error) {
 		close(c.done)
 	}
 }
+
+// failAll ends calls that get no replies.
+func failAll(calls []*Call, err *Error) {
+	for _, c := range calls {
+		c.finish(err)
+	}
+}

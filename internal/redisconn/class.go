@@ -72,8 +72,8 @@ var sentences = []struct {
 // Classify says what err, which is not nil, means for the next attempt. What is not an error reply
 // of Redis is a broken connection. A reply that is not known is permanent.
 func Classify(err error) Class {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
+	reply, ok := refusal(err)
+	if !ok {
 		return Broken
 	}
 	class, _ := lookUp(string(reply))
@@ -83,8 +83,8 @@ func Classify(err error) Class {
 // Kind returns what err, which is not nil, has in common with others of its cause: the code of an error
 // reply, or one word for all replies without one, and one for what is no reply. There are few.
 func Kind(err error) string {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
+	reply, ok := refusal(err)
+	if !ok {
 		return "broken"
 	}
 	if _, code := lookUp(string(reply)); code != "" {
@@ -96,8 +96,8 @@ func Kind(err error) string {
 // HasCode reports whether err is an error reply of Redis that carries the code, wherever in the
 // text it stands.
 func HasCode(err error, code string) bool {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
+	reply, ok := refusal(err)
+	if !ok {
 		return false
 	}
 	_, found := lookUp(string(reply))
@@ -107,10 +107,7 @@ func HasCode(err error, code string) bool {
 // BlockingRefused reports whether Redis, or a proxy before it, refused BLPOP as a command: waiting
 // is possible without it.
 func BlockingRefused(err error) bool {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
-		return false
-	}
+	reply, _ := refusal(err)
 	text := strings.ToLower(string(reply))
 	if _, what, ok := strings.Cut(text, "unknown command"); ok {
 		// What follows is the command's name in quotes of some kind, and then its arguments.
@@ -118,6 +115,12 @@ func BlockingRefused(err error) bool {
 		return what == "" || strings.HasPrefix(what, "blpop")
 	}
 	return strings.Contains(text, "noperm") && strings.Contains(text, "run the 'blpop'")
+}
+
+// refusal returns the error reply that err is or wraps; ok is false if err is none.
+func refusal(err error) (reply redis.Error, ok bool) {
+	ok = errors.As(err, &reply)
+	return reply, ok
 }
 
 // lookUp returns the class of an error reply and the code that told it.

@@ -22,8 +22,7 @@ const maxErrorText = 1 << 10
 // password, and where EVALSHA is not, an owner's id. It also cuts what is too long to be read. Errors
 // that quote a URL are replaced.
 func discreet(err error) error {
-	var reply redis.Error
-	if errors.As(err, &reply) {
+	if reply, ok := refusal(err); ok {
 		text, _, cut := strings.Cut(string(reply), ", with args")
 		if len(text) > maxErrorText {
 			text, cut = strings.ToValidUTF8(text[:maxErrorText], "")+"…", true

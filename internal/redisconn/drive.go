@@ -1,17 +1,11 @@
 package redisconn
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 )
-
-// maxBatch bounds the commands of one write.
-const maxBatch = 1024
 
 // slowest is how many times longer than a greeting an exchange may take.
 const slowest = 4
@@ -226,79 +220,45 @@ func (l *Line) cutLocked() []*Call {
 // the rest of the replies are handed out, instead of waiting for the last of them.
 const feedEvery = 16
 
-// exchange sends the batch and hands out the replies. It is under the time of the first call without an
-// answer: when that is up, the connection is not worth waiting for.
+// exchange sends the batch and hands out the replies.
 func (l *Line) exchange(batch []*Call, feed bool) {
-	flight, armed := batch, batch[0].by
-	l.link.fuse.arm(armed)
-	l.link.inFlight.Store(true)
-	err := l.link.write(batch)
-	moved := false
+	f := flight{link: l.link}
+	err := f.begin(batch)
 	// Callers who were woken together with the first one need not wait for its reply.
-	for n := 0; feed && err == nil && n < len(flight) && len(flight) < maxBatch; {
-		n = len(flight)
-		flight, err = l.feed(flight)
+	for n := 0; feed && err == nil && n < len(f.calls) && f.open(); {
+		n = len(f.calls)
+		err = l.feed(&f)
 	}
-	for n := 1; err == nil && len(flight) > 0; n++ {
-		if err = l.link.receive(flight[0], &moved); err == nil && len(flight) == 1 {
-			err = l.link.surplus()
-		}
-		if err != nil {
-			break
-		}
-		flight[0].finish(nil)
-		flight = flight[1:]
-		if len(flight) == 0 {
-			break
-		}
-		if flight[0].by != armed {
-			armed = flight[0].by
-			l.link.fuse.arm(armed)
-		}
-		if feed && n%feedEvery == 0 && len(flight) < maxBatch && !moved {
-			flight, err = l.feed(flight)
+	for n := 1; err == nil && len(f.calls) > 0; n++ {
+		err = f.next()
+		if err == nil && feed && n%feedEvery == 0 && f.open() {
+			err = l.feed(&f)
 		}
 	}
-	l.settle(flight, err, moved)
-}
-
-// settle ends an exchange that left these calls without an answer.
-func (l *Line) settle(flight []*Call, err error, moved bool) {
-	l.link.inFlight.Store(len(flight) > 0)
-	var limit time.Duration // of the call whose time is up, if one's is
-	if len(flight) > 0 {
-		limit = flight[0].by.Sub(flight[0].Sent)
-	}
-	err = l.link.disarm(limit, err)
-	l.link.report(err, moved)
-	if err != nil || moved {
-		l.disconnect() // before anything is sent again, by whom ever
-	}
-	if len(flight) == 0 {
-		return
-	}
-	if l.isClosed() {
-		err = ErrClosed
-	}
-	if errors.Is(err, ErrReply) {
-		flight[0].finish(&Error{Sent: true, Err: err})
-		flight, err = flight[1:], errMixedUp
-	}
-	failAll(flight, &Error{Sent: true, Err: err})
+	l.settle(&f, err)
 }
 
 // feed sends what has come into the queue behind the calls that are in flight.
-func (l *Line) feed(flight []*Call) ([]*Call, error) {
+func (l *Line) feed(f *flight) error {
 	runtime.Gosched() // those who got their replies may ask for more
 	taken, more := l.take()
-	flight = append(flight, more...)
-	var err error
-	if len(more) > 0 {
-		err = l.link.write(more)
-	}
+	err := f.add(more)
 	clear(taken)
 	l.spare = taken[:0]
-	return flight, err
+	return err
+}
+
+// settle ends an exchange, and the calls that it left without an answer.
+func (l *Line) settle(f *flight, err error) {
+	err = f.end(err)
+	l.link.report(err, f.moved)
+	if err != nil || f.moved {
+		l.disconnect() // before anything is sent again, by whom ever
+	}
+	if len(f.calls) > 0 && l.isClosed() {
+		err = ErrClosed
+	}
+	f.fail(err)
 }
 
 func (l *Line) isClosed() bool {
@@ -312,53 +272,4 @@ func (l *Line) disconnect() {
 	l.mu.Lock()
 	l.link = nil
 	l.mu.Unlock()
-}
-
-// failAll ends calls that get no replies.
-func failAll(calls []*Call, err *Error) {
-	for _, c := range calls {
-		c.finish(err)
-	}
-}
-
-// write writes the commands of all calls.
-func (k *Link) write(batch []*Call) error {
-	for _, c := range batch {
-		for _, cmd := range c.Commands {
-			if err := k.conn.Send(cmd.Name, cmd.Args...); err != nil {
-				return err
-			}
-		}
-	}
-	err := k.conn.Flush()
-	if err != nil {
-		return err
-	}
-	for _, c := range batch {
-		c.written()
-	}
-	return nil
-}
-
-// receive reads the replies of one call. It sets moved if Redis says that this connection is of no
-// use. The error is ErrReply if a reply is none to its command.
-func (k *Link) receive(c *Call, moved *bool) error {
-	c.where = k.where
-	for i := range c.Replies {
-		reply, err := k.conn.Receive()
-		if err == nil && !c.Commands[i].fits(reply) {
-			return ErrReply
-		}
-		if err == nil {
-			c.Replies[i] = reply
-			continue
-		}
-		var refused redis.Error
-		if !errors.As(err, &refused) {
-			return err
-		}
-		c.Replies[i] = discreet(refused)
-		*moved = *moved || Classify(refused) == Moved
-	}
-	return nil
 }

@@ -26,7 +26,7 @@ func (s session) known() bool { return s.id > 0 && s.run != "" }
 func (s *Source) greet(link *Link, limit time.Duration) error {
 	began := time.Now()
 	cmds := s.greeting()
-	replies, err := link.doAll(limit, cmds)
+	replies, err := link.ask(limit, cmds)
 	link.greeted = time.Since(began)
 	must := len(s.dialer.Greeting)
 	for i, reply := range replies { // also of a server that says why and closes the connection
@@ -71,23 +71,19 @@ func sessionOf(id, info any) session {
 	return s
 }
 
-// doAll sends the commands in one write and returns their replies, error replies among them. With an
-// error it returns the replies that came before.
-func (k *Link) doAll(limit time.Duration, cmds []Command) ([]any, error) {
+// ask sends the commands in one write and returns their replies, error replies among them. With an
+// error come the replies that were there before it.
+func (k *Link) ask(limit time.Duration, cmds []Command) ([]any, error) {
 	if limit <= 0 {
 		return nil, ErrTimeout // nothing was sent
 	}
-	c := NewBatch(time.Now().Add(limit), cmds)
-	k.fuse.arm(c.Deadline)
-	k.inFlight.Store(true)
-	err := k.write([]*Call{c})
+	now := time.Now()
+	c := NewBatch(now.Add(limit), cmds)
+	c.Sent, c.by = now, c.Deadline
+	f := flight{link: k}
+	err := f.begin([]*Call{c})
 	if err == nil {
-		var moved bool // the caller looks at the replies
-		err = k.receive(c, &moved)
+		err = f.next()
 	}
-	if err == nil {
-		err = k.surplus()
-	}
-	k.inFlight.Store(err != nil)
-	return c.Replies, k.disarm(limit, err)
+	return c.Replies, f.end(err)
 }

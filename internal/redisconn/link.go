@@ -1,7 +1,6 @@
 package redisconn
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,9 +9,6 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 )
-
-// errMixedUp is the error of the calls behind one with [ErrReply].
-var errMixedUp = errors.New("the connection was closed because another call got a wrong reply")
 
 // A Link is one connection that its owner uses alone: one exchange at a time. Only Close may be
 // called beside an exchange. After an error that is not a reply of Redis the link is dead.
@@ -87,15 +83,16 @@ func (k *Link) DoAll(limit time.Duration, cmds ...Command) (replies []any, err e
 
 // exchange is DoAll on a link that is not stale.
 func (k *Link) exchange(limit time.Duration, cmds []Command) (replies []any, err error) {
-	k.fuse.arm(time.Now().Add(limit))
-	k.inFlight.Store(true)
-	err = k.send(cmds)
+	k.begin(time.Now().Add(limit))
+	if err = k.send(cmds); err == nil {
+		err = k.conn.Flush()
+	}
 	for err == nil && len(replies) < len(cmds) {
 		var reply any
 		reply, err = k.read(limit)
-		var refused redis.Error
+		refused, ok := refusal(err)
 		switch {
-		case errors.As(err, &refused):
+		case ok:
 			replies, err = append(replies, at(k.where, discreet(refused))), nil
 		case err == nil && !cmds[len(replies)].fits(reply):
 			err = ErrReply
@@ -106,8 +103,7 @@ func (k *Link) exchange(limit time.Duration, cmds []Command) (replies []any, err
 	if err == nil {
 		err = k.surplus()
 	}
-	k.inFlight.Store(err != nil)
-	return replies, k.disarm(limit, err)
+	return replies, k.end(limit, err, err != nil)
 }
 
 // ping asks whether the other side is there. Any answer is good; that PING is not allowed is one, too.
@@ -116,13 +112,14 @@ func (k *Link) ping(limit time.Duration) error {
 	return err
 }
 
+// send puts the commands into the buffer that Flush writes.
 func (k *Link) send(cmds []Command) error {
-	for _, cmd := range cmds {
-		if err := k.conn.Send(cmd.Name, cmd.Args...); err != nil {
+	for i := range cmds {
+		if err := k.conn.Send(cmds[i].Name, cmds[i].Args...); err != nil {
 			return err
 		}
 	}
-	return k.conn.Flush()
+	return nil
 }
 
 // report tells the dials that come after what became of an exchange. moved says that the server is of no
@@ -144,9 +141,16 @@ func saysMoved(reply any) bool {
 	return ok && Classify(refused) == Moved
 }
 
-// disarm ends an exchange under the fuse and returns its error. That is never nil when the fuse has
-// blown.
-func (k *Link) disarm(limit time.Duration, err error) error {
+// begin begins an exchange, which must have ended at the deadline.
+func (k *Link) begin(deadline time.Time) {
+	k.fuse.arm(deadline)
+	k.inFlight.Store(true)
+}
+
+// end ends an exchange and returns its error, which is never nil when the fuse has blown. owed says that
+// something was written, perhaps, and not answered.
+func (k *Link) end(limit time.Duration, err error, owed bool) error {
+	k.inFlight.Store(owed)
 	if k.fuse.disarm() {
 		k.Close() // the fuse may be about to; now it is certain
 		return at(k.where, fmt.Errorf("%w (%v)", ErrTimeout, limit.Round(time.Millisecond)))

@@ -125,7 +125,7 @@ func (s *Source) killOrphans(link *Link, limit time.Duration) error {
 	for i, victim := range victims {
 		cmds[i] = Cmd("CLIENT", "KILL", "ID", victim.id)
 	}
-	replies, err := link.doAll(limit, cmds)
+	replies, err := link.ask(limit, cmds)
 	if err != nil {
 		return err
 	}

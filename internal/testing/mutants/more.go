@@ -28,7 +28,7 @@ var others = []mutant{
 	},
 	{
 		"neighbour", "a call is cut by the time of one before it",
-		edits{{"internal/redisconn/drive.go", "		if flight[0].by != armed {", "		if false {"}},
+		edits{{"internal/redisconn/flight.go", "f.calls[0].by != f.armed", "false"}},
 		tests{in: "internal/redisconn", run: "AnsweredNeighbour"},
 	},
 	{
