@@ -7,48 +7,35 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// A session is how a server knows a connection. It names a connection for good: a server gives no id
-// twice while it runs, and each run of a server has an id of its own.
-type session struct {
-	id  int64  // of CLIENT ID; 0: not known
-	run string // the server's run_id; "": not known
-}
-
-func (s session) known() bool { return s.id > 0 && s.run != "" }
-
-// greet makes a new connection ready for use, all in one write: AUTH and SELECT where the dialer asks
-// for them, the connection's name, and the questions for its session. Then it ends what predecessors
-// left under way; the connection serves nobody before.
+// greet makes a new connection ready for use, all in one write: the dialer's own commands (AUTH and
+// SELECT), the connection's name, and the questions for its session, which greet returns.
 //
-// An error of AUTH or SELECT is the dial's. The others are also the commands on which Redis tells that
-// it has too many clients, is in protected mode or wants a password. Beyond that their errors do not
-// matter: a connection without a name, or whose session is not known, works.
-func (s *Source) greet(link *Link, limit time.Duration) error {
+// An error of the dialer's own commands is the dial's. The other commands are also those on which Redis
+// tells that it has too many clients, is in protected mode or wants a password. Beyond that their errors
+// do not matter: a connection without a name, or whose session is not known, works.
+func greet(link *Link, own []Command, name string, limit time.Duration) (session, error) {
 	began := time.Now()
-	cmds := s.greeting()
-	replies, err := link.ask(limit, cmds)
+	replies, err := askAll(link, limit, greeting(own, name))
 	link.greeted = time.Since(began)
-	must := len(s.dialer.Greeting)
 	for i, reply := range replies { // also of a server that says why and closes the connection
 		refused, ok := reply.(redis.Error)
-		if ok && (i < must || unusable(refused)) {
-			return refused
+		if ok && (i < len(own) || unusable(refused)) {
+			return session{}, refused
 		}
 	}
 	if err != nil {
-		return err
+		return session{}, err
 	}
 	last := len(replies) - 1
-	s.orphans.enter(link, sessionOf(replies[last-1], replies[last]))
-	return s.killOrphans(link, limit-time.Since(began))
+	return sessionOf(replies[last-1], replies[last]), nil
 }
 
 // greeting returns the commands of the greeting. The last two ask for the session.
-func (s *Source) greeting() []Command {
-	cmds := make([]Command, 0, len(s.dialer.Greeting)+3)
-	cmds = append(cmds, s.dialer.Greeting...)
-	if s.name != "" {
-		cmds = append(cmds, Command{"CLIENT", []any{"SETNAME", s.name}, isOK})
+func greeting(own []Command, name string) []Command {
+	cmds := make([]Command, 0, len(own)+3)
+	cmds = append(cmds, own...)
+	if name != "" {
+		cmds = append(cmds, Command{"CLIENT", []any{"SETNAME", name}, isOK})
 	}
 	return append(cmds, Command{"CLIENT", []any{"ID"}, isInt}, Command{"INFO", []any{"server"}, isBulk})
 }
@@ -71,16 +58,57 @@ func sessionOf(id, info any) session {
 	return s
 }
 
-// ask sends the commands in one write and returns their replies, error replies among them. With an
+// killOrphans ends what is under way of the orphans, and returns when the server has done so. It does
+// nothing where the link does not know its session. Only a broken connection is an error, and a server
+// that is of no use.
+func killOrphans(link *Link, o *orphans, limit time.Duration) error {
+	if !link.session.known() {
+		return nil
+	}
+	victims := o.of(link.session)
+	if len(victims) == 0 {
+		return nil
+	}
+	cmds := make([]Command, len(victims))
+	for i, victim := range victims {
+		cmds[i] = Cmd("CLIENT", "KILL", "ID", victim.id)
+	}
+	replies, err := askAll(link, limit, cmds)
+	if err != nil {
+		return err
+	}
+	return settleKills(o, victims, replies)
+}
+
+// settleKills takes note of the replies to CLIENT KILL.
+func settleKills(o *orphans, victims []orphan, replies []any) error {
+	var answered []session
+	forbidden := false
+	for i, reply := range replies {
+		refused, ok := reply.(redis.Error)
+		switch {
+		case !ok || strings.Contains(string(refused), "No such client"):
+			answered = append(answered, victims[i].session)
+		case unusable(refused):
+			return refused
+		default: // a passing error leaves the orphan to the next connection
+			forbidden = forbidden || Classify(refused) == Permanent
+		}
+	}
+	o.killed(answered, forbidden)
+	return nil
+}
+
+// askAll sends the commands in one write and returns their replies, error replies among them. With an
 // error come the replies that were there before it.
-func (k *Link) ask(limit time.Duration, cmds []Command) ([]any, error) {
+func askAll(link *Link, limit time.Duration, cmds []Command) ([]any, error) {
 	if limit <= 0 {
 		return nil, ErrTimeout // nothing was sent
 	}
 	now := time.Now()
 	c := NewBatch(now.Add(limit), cmds)
 	c.Sent, c.by = now, c.Deadline
-	f := flight{link: k}
+	f := flight{link: link}
 	err := f.begin([]*Call{c})
 	if err == nil {
 		err = f.next()

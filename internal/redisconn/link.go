@@ -18,20 +18,16 @@ type Link struct {
 	conn guarded
 	fuse *fuse // closes conn when an exchange takes too long
 
-	source   *Source
-	pace     *pace
+	pace     *pace         // of the dials of its kind, which learns how exchanges end
+	lost     func(*Link)   // called once, when conn is closed
 	greeted  time.Duration // how long the greeting took
 	inFlight atomic.Bool   // from before something is written until all of it is answered
 	once     sync.Once     // closes conn
-
-	// Guarded by source.orphans.mu.
-	session session
-	gone    bool // it was closed
+	entry                  // the source's orphans'
 }
 
-func newLink(conn redis.Conn, s *Source, p *pace) *Link {
-	s.links.Add(1)
-	k := &Link{conn: guarded{conn}, source: s, pace: p}
+func newLink(conn redis.Conn, p *pace, lost func(*Link)) *Link {
+	k := &Link{conn: guarded{conn}, pace: p, lost: lost}
 	k.fuse = newFuse(k.Close)
 	return k
 }
@@ -48,7 +44,7 @@ func (k *Link) Close() {
 			w.Reset() // what was given up is not to arrive later
 		}
 		_ = k.conn.Close()
-		k.source.lost(k)
+		k.lost(k)
 	})
 }
 

@@ -3,11 +3,8 @@ package redisconn
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 )
 
 const (
@@ -20,14 +17,31 @@ const (
 	succession = time.Second
 )
 
-// orphans are the connections that were given up with something under way. To close one is not the end
-// of what was written on it: the kernel goes on sending, and after a cut of ten seconds a command can
-// be executed ten seconds after the network is well. A blocking read that Redis does not know to be
-// over takes the next signal with it. So each new connection first sends CLIENT KILL for those that
-// the same run of the server knows. What comes later of them is then not read any more.
+// A session is how a server knows a connection. It names a connection for good: a server gives no id
+// twice while it runs, and each run of a server has an id of its own.
+type session struct {
+	id  int64  // of CLIENT ID; 0: not known
+	run string // the server's run_id; "": not known
+}
+
+func (s session) known() bool { return s.id > 0 && s.run != "" }
+
+// An entry is what the orphans know of a connection that is open.
+type entry struct {
+	session session // guarded by the orphans' mu until enter has returned; then it does not change
+	gone    bool    // the connection was closed; guarded by the orphans' mu
+}
+
+// orphans are the connections that were given up with something under way.
 //
-// A session is on the list from before its connection's Close returns. Who dials because of that Close
-// so finds it there.
+// To close a connection is not the end of what was written on it. The kernel goes on sending: after a
+// cut of ten seconds, a command can be executed ten seconds after the network is well. A blocking read
+// that Redis does not know to be over takes the next signal with it. So each new connection first sends
+// CLIENT KILL for the orphans that the same run of the server knows. What comes later of them is not
+// read by the server any more.
+//
+// A session is on the list before its connection's Close returns. Whoever dials because of that Close
+// finds the session there.
 type orphans struct {
 	mu      sync.Mutex // guards the fields below
 	list    []orphan   // oldest first
@@ -41,45 +55,45 @@ type orphans struct {
 type orphan struct {
 	session
 	since time.Time // when it was closed
-	// elsewhere: another run of the server has answered since. Mostly this one is over then; but where
-	// two servers take turns behind one address, its connection may yet be killed.
+	// elsewhere: another run of the server has answered since. Mostly the orphan's run is over then. But
+	// where two servers take turns behind one address, its connection may yet be killed.
 	elsewhere bool
 }
 
-// enter takes note of a new connection's session. It leaves the link's session unknown if another
-// connection has the same one, or had it when it was given up: then a proxy puts us on connections that
-// others use as well.
-func (o *orphans) enter(link *Link, s session) {
+// enter takes note of a new connection's session. The entry's session stays unknown if another
+// connection has the same one, or had it when it was given up. Then a proxy puts us on connections that
+// others use as well, and from then on nothing is killed.
+func (o *orphans) enter(e *entry, s session) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.live[s] || slices.ContainsFunc(o.list, func(x orphan) bool { return x.session == s }) {
 		o.shared, o.list = true, nil
 	}
-	if o.shared || link.gone || !s.known() {
+	// Close may have come during the greeting: nobody would take such an entry from live again.
+	if o.shared || e.gone || !s.known() {
 		return
 	}
 	if o.live == nil {
 		o.live = make(map[session]bool)
 	}
 	o.live[s] = true
-	link.session = s
+	e.session = s
 }
 
-// leave takes note that a connection was closed. It reports whether that left an orphan for which
-// somebody should come.
-func (o *orphans) leave(link *Link) (reap bool) {
+// leave takes note that a connection was closed, and whether something was under way on it. It returns
+// true if an orphan is left for which the caller must start a reaper.
+func (o *orphans) leave(e *entry, inFlight bool) (reap bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	s := link.session
-	link.gone = true
-	delete(o.live, s)
-	if o.shared || !s.known() || !link.inFlight.Load() {
+	e.gone = true
+	delete(o.live, e.session)
+	if o.shared || !e.session.known() || !inFlight {
 		return false
 	}
 	if len(o.list) == maxOrphans {
 		o.list = slices.Delete(o.list, 0, 1)
 	}
-	o.list = append(o.list, orphan{session: s, since: time.Now()})
+	o.list = append(o.list, orphan{session: e.session, since: time.Now()})
 	reap = !o.reaping && !o.refused
 	o.reaping = o.reaping || reap
 	return reap
@@ -110,67 +124,17 @@ func (o *orphans) killed(answered []session, refused bool) {
 	})
 }
 
-// killOrphans ends what is under way of the orphans, and returns when the server has done so. It does
-// nothing where the connection does not know its session. Only a broken connection is an error, and
-// a server that is of no use.
-func (s *Source) killOrphans(link *Link, limit time.Duration) error {
-	if !link.session.known() {
-		return nil
-	}
-	victims := s.orphans.of(link.session)
-	if len(victims) == 0 {
-		return nil
-	}
-	cmds := make([]Command, len(victims))
-	for i, victim := range victims {
-		cmds[i] = Cmd("CLIENT", "KILL", "ID", victim.id)
-	}
-	replies, err := link.ask(limit, cmds)
-	if err != nil {
-		return err
-	}
-	var answered []session
-	forbidden := false
-	for i, reply := range replies {
-		refused, ok := reply.(redis.Error)
-		switch {
-		case !ok || strings.Contains(string(refused), "No such client"):
-			answered = append(answered, victims[i].session)
-		case unusable(refused):
-			return refused
-		default: // a passing error leaves the orphan to the next connection
-			forbidden = forbidden || Classify(refused) == Permanent
-		}
-	}
-	s.orphans.killed(answered, forbidden)
-	return nil
-}
-
-// lost takes note that a link was closed, before its Close returns.
-func (s *Source) lost(link *Link) {
-	s.links.Add(-1)
-	if s.orphans.leave(link) && s.enter() {
-		// Owned by the source; ends when no orphan is left that matters, or with Close, which waits.
-		go s.reap()
+// reap has connections made for orphans that no other connection came for. Their owners may need none
+// any more, and a blocking read that is left would take a signal from those who wait elsewhere. reap
+// returns when no orphan is left that matters, or when ctx ends.
+func (o *orphans) reap(ctx context.Context, connect func()) {
+	for pause(ctx, succession) && o.matter() {
+		connect()
 	}
 }
 
-// reap makes a connection for the orphans that no other one came for: their owners may need none any
-// more, and a blocking read that is left would take a signal from those who wait elsewhere.
-func (s *Source) reap() {
-	defer s.open.Done()
-	for s.sleep(succession) {
-		if !s.orphans.matter() {
-			return
-		}
-		if link, err := s.paced(s.ctx, s.waits); err == nil {
-			link.Close()
-		}
-	}
-}
-
-// matter reports whether an orphan is left for which a connection should be made; if not, the reaper
-// ends.
+// matter reports whether an orphan is left for which a connection should be made. If not, the reaper
+// ends: that is decided under mu, so that leave starts another one for an orphan that comes later.
 func (o *orphans) matter() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -179,9 +143,6 @@ func (o *orphans) matter() bool {
 	})
 	return o.reaping
 }
-
-// sleep returns false if the source was closed.
-func (s *Source) sleep(d time.Duration) bool { return pause(s.ctx, d) }
 
 // pause returns false if ctx ended before.
 func pause(ctx context.Context, d time.Duration) bool {

@@ -4,7 +4,7 @@ package main
 var others = []mutant{
 	{
 		"no kill", "what a predecessor left under way is not ended",
-		edits{{"internal/redisconn/orphans.go", "	if len(victims) == 0 {", "	if true {"}},
+		edits{{"internal/redisconn/greeting.go", "	if len(victims) == 0 {", "	if true {"}},
 		tests{in: "internal/redisconn", run: "Orphan|Ghost|Predecessor"},
 	},
 	{
@@ -363,7 +363,7 @@ var others = []mutant{
 	{
 		"tail kill", "what a connection that was given up has left under way is not ended",
 		edits{{
-			"internal/redisconn/orphans.go",
+			"internal/redisconn/greeting.go",
 			"	if len(victims) == 0 {\n",
 			"	if len(victims) >= 0 {\n",
 		}},

@@ -1,0 +1,114 @@
+package redisconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// paced is connect at the pace of the source's other dials. The caller has entered the source.
+func (s *Source) paced(ctx context.Context, p *pace) (*Link, error) {
+	if !p.enter(ctx) {
+		return nil, ErrClosed
+	}
+	defer p.leave()
+	link, err := s.connect(ctx, p)
+	// Until a connection was made once, whoever asks is told at once.
+	if err != nil && ctx.Err() == nil && s.met.Load() {
+		p.notDialled(err)
+	}
+	return link, err
+}
+
+// connect dials and greets.
+func (s *Source) connect(ctx context.Context, p *pace) (*Link, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
+	defer cancel()
+	var made recorder
+	conn, err := s.dial(withRecorder(ctx, &made))
+	if err == nil && conn == nil {
+		err = errors.New("the pool's dialer returned no connection and no error")
+	}
+	if err != nil && ctx.Err() == context.DeadlineExceeded && !errors.Is(err, ErrTimeout) {
+		// It is our limit that has passed, and no context of the user's.
+		err = fmt.Errorf("dialling: %w (%v)", ErrTimeout, dialLimit)
+	}
+	if err != nil {
+		return nil, at(s.dialer.Address, discreet(err))
+	}
+	s.links.Add(1)
+	link := newLink(conn, p, s.lost)
+	link.on(conn, made.wire(), s.dialer.Address)
+	stop := context.AfterFunc(ctx, link.Close)
+	defer stop()
+	deadline, _ := ctx.Deadline()
+	if err := s.greet(link, time.Until(deadline)); err != nil {
+		link.Close()
+		return nil, link.first(err)
+	}
+	link.settle()
+	s.met.Store(true)
+	return link, nil
+}
+
+// dial calls the dialer, and comes back when ctx ends whatever the dialer does: it may take no context.
+// A connection that comes later is closed.
+func (s *Source) dial(ctx context.Context) (redis.Conn, error) {
+	type dialled struct {
+		conn redis.Conn
+		err  error
+	}
+	result := make(chan dialled)
+	s.open.Add(1) // the dial that called is counted, so that this is no first one beside Wait
+	// Owned by the source; ends with the dialer. Close waits for it, at most for its limit.
+	go func() {
+		defer s.open.Done()
+		conn, err := s.dialer.Dial.call(ctx)
+		select {
+		case result <- dialled{conn, err}:
+		case <-ctx.Done():
+			if conn != nil {
+				_ = guarded{conn}.Close()
+			}
+		}
+	}()
+	select {
+	case d := <-result:
+		return d.conn, d.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// greet makes the link ready for use, and ends what its predecessors left under way. The link serves
+// nobody before: what is sent on it must come after what they sent.
+func (s *Source) greet(link *Link, limit time.Duration) error {
+	known, err := greet(link, s.dialer.Greeting, s.name, limit)
+	if err != nil {
+		return err
+	}
+	s.orphans.enter(&link.entry, known)
+	return killOrphans(link, &s.orphans, limit-link.greeted)
+}
+
+// lost takes note that a link was closed, before its Close returns.
+func (s *Source) lost(link *Link) {
+	s.links.Add(-1)
+	if s.orphans.leave(&link.entry, link.inFlight.Load()) && s.enter() {
+		// Owned by the source; ends when no orphan is left that matters, or with Close, which waits.
+		go func() {
+			defer s.open.Done()
+			s.orphans.reap(s.ctx, s.succeed)
+		}()
+	}
+}
+
+// succeed makes a connection only for its greeting, which ends the orphans.
+func (s *Source) succeed() {
+	if link, err := s.paced(s.ctx, s.waits); err == nil {
+		link.Close()
+	}
+}
