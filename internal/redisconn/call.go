@@ -6,6 +6,9 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
+// maxBatch bounds the commands of one write, and the calls in flight.
+const maxBatch = 1024
+
 // A Call is one or more commands that are sent together, in order, and their replies. It is used
 // once. After Do returned with an error its other fields must not be read, nor its commands
 // changed: the call may be under way still.
@@ -20,7 +23,7 @@ type Call struct {
 	Sent    time.Time // read before the first byte was written
 
 	where string        // the server that answered: "redis at host:port"; "" if that is not known
-	state callState     // guarded by the line's mu
+	state callState     // guarded by the mu of its queue
 	born  time.Time     // when it was queued, if it may have to wait there; zero: it goes out at once
 	by    time.Time     // when the line gives it up: Deadline, or when those ahead of it are given up
 	done  chan struct{} // closed when err is set; nil: nobody waits
@@ -60,12 +63,12 @@ func (c *Call) Refused(i int) error {
 	return at(c.where, refused)
 }
 
-// stale reports whether the call is not worth sending any more. To send one that is not answered in the
+// tooLate reports whether the call is not worth sending any more. To send one that is not answered in the
 // little that is left would cost its neighbours the connection. needs is what an exchange on it may take.
 // If the call has less, and less than half of what it had
 // when it came, it is not sent: the next attempt finds the connection there, where each attempt would
 // else end the one that it waited for, and so on for ever.
-func (c *Call) stale(now time.Time, needs time.Duration) bool {
+func (c *Call) tooLate(now time.Time, needs time.Duration) bool {
 	left := c.Deadline.Sub(now)
 	if c.born.IsZero() || left <= 0 {
 		return left <= 0

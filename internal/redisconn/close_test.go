@@ -81,7 +81,7 @@ func TestCloseBetweenDialAndLine(t *testing.T) {
 		l := NewLine(s)
 		c := echo(0, time.Second)
 		c.by = c.Deadline
-		l.closed, l.queue = true, []*Call{c}
+		l.closed, l.calls = true, []*Call{c}
 		if l.connect() || !errors.Is(c.err, ErrClosed) {
 			t.Errorf("connected: %v; the call: %v, want ErrClosed", l.link, c.err)
 		}
@@ -99,14 +99,14 @@ func TestCallerComesWhenAllHaveLeft(t *testing.T) {
 		l := NewLine(NewSource(Dialer{Dial: newFake().dial}, "n"))
 		gone, fresh := echo(0, time.Second), echo(1, time.Second)
 		gone.state = abandoned
-		l.queue = []*Call{gone}
+		l.calls = []*Call{gone}
 		if l.connect() || l.link != nil {
 			t.Errorf("connected: %v, want no dial", l.link)
 		}
-		l.queue = append(l.queue, fresh)
+		l.calls = append(l.calls, fresh)
 		l.notConnected(ErrTimeout)
-		if len(l.queue) != 0 || !errors.Is(fresh.err, ErrTimeout) { // it has no time at all
-			t.Errorf("left %v, %v", l.queue, fresh.err)
+		if len(l.calls) != 0 || !errors.Is(fresh.err, ErrTimeout) { // it has no time at all
+			t.Errorf("left %v, %v", l.calls, fresh.err)
 		}
 	})
 }

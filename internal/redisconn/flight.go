@@ -8,9 +8,6 @@ import (
 // errMixedUp is the error of the calls behind one with [ErrReply].
 var errMixedUp = errors.New("the connection was closed because another call got a wrong reply")
 
-// maxBatch bounds the commands of one write, and the calls in flight.
-const maxBatch = 1024
-
 // A flight is one exchange of calls on a link. It holds the calls that were written and have no reply
 // yet. More calls can be written behind them while their replies are read.
 //

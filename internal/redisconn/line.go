@@ -2,46 +2,31 @@ package redisconn
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
-// A Line is one connection shared by goroutines. Calls that come while an exchange is under way
-// are sent together in the next write, and replies are handed out in order. The connection is
-// dialled when it is needed, and given up after any failure. The one that replaces it first ends it in
-// the server, so that whatever is sent later is also executed later.
+// A Line is one connection shared by goroutines. Calls that come while an exchange is under way are sent
+// together in the next write, and replies are handed out in order. The connection is dialled when it is
+// needed, and given up after any failure. Its successor first ends it in the server, so that whatever is
+// sent later is also executed later.
 //
-// The queue is in the order in which the line gives its calls up. A call with less time than those ahead
-// of it has to leave by itself.
-//
-// Whoever has set busy drives: takes the queue, writes it, reads the replies. A caller whose
-// context cannot end drives its own call, which spares two switches of goroutines; every other
-// call is driven by the line's own goroutine, because a read cannot be interrupted without killing
-// the connection, and a caller must be able to leave.
+// A caller whose context cannot end drives its own call, which spares two switches of goroutines. Every
+// other call is driven by the line's own goroutine. A read cannot be interrupted without killing the
+// connection, and a caller must be able to leave.
 type Line struct {
-	port *Port
-	stop chan struct{} // closed by Close
-	wake chan struct{} // hands the drive to the goroutine; one slot, for the one drive there is
-	done chan struct{} // closed when the line is closed, nobody drives and the goroutine has ended
+	driver
 
-	spare []*Call // the driver's: an emptied batch, for its memory
-
-	mu      sync.Mutex // guards the fields below
-	link    *Link      // nil: not connected. Only the driver changes it, and reads it without mu
-	queue   []*Call
-	last    time.Time // when the newest call is given up
-	busy    bool      // somebody drives; true while queue is not empty
-	started bool      // the goroutine runs
-	closed  bool
+	started bool          // the goroutine runs; belongs to whoever has the drive
+	wake    chan struct{} // hands the drive to the goroutine; one slot, for the one drive there is
+	done    chan struct{} // closed when the line is closed, nobody drives and the goroutine has ended
 }
 
 // NewLine returns a line that dials from source when it is first used.
 func NewLine(source *Source) *Line {
 	return &Line{
-		port: source.newLinePort(),
-		stop: make(chan struct{}),
-		wake: make(chan struct{}, 1),
-		done: make(chan struct{}),
+		driver: driver{port: source.newLinePort(), stop: make(chan struct{})},
+		wake:   make(chan struct{}, 1),
+		done:   make(chan struct{}),
 	}
 }
 
@@ -80,33 +65,65 @@ func (l *Line) enqueue(c *Call, inline, waits bool) (drive bool, err error) {
 		l.mu.Unlock()
 		return false, &Error{Err: ErrClosed}
 	}
-	idle := !l.busy
-	drive = inline && idle
+	first := l.addLocked(c)
+	drive = first && inline
 	if waits && !drive {
 		c.done = make(chan struct{})
 	}
-	if !idle || l.link == nil {
+	if !first || l.link == nil { // the first one has the drive, and so may read link
 		c.born = time.Now()
 	}
-	c.by = c.Deadline
-	if !idle && c.by.Before(l.last) {
-		c.by = l.last
-	}
-	l.last = c.by
-	l.queue = append(l.queue, c)
-	l.busy = true
-	if idle && !drive {
-		l.handOverLocked()
-	}
 	l.mu.Unlock()
-	if idle && !drive {
-		l.wake <- struct{}{} // has room: there is one drive, and it was ours
+	if first && !drive {
+		l.handOver()
 	}
 	return drive, nil
 }
 
-// await waits for the end of a call that somebody else drives. The line ends it when it gives it up; a
-// call whose time is up before that needs a timer.
+// handOver gives the drive, which is the caller's, to the goroutine. It is called without mu: else the
+// goroutine would have to wait for that at once.
+func (l *Line) handOver() {
+	if !l.started {
+		l.started = true
+		go l.run() // owned by the line, ended by Close, which waits for done
+	}
+	l.wake <- struct{}{} // has room: there is one drive, and it was ours
+}
+
+// run drives whenever it is handed the drive.
+func (l *Line) run() {
+	defer close(l.done)
+	for range l.wake {
+		l.drive(true)
+		for l.more() {
+			l.drive(true)
+		}
+	}
+}
+
+// more reports whether there is more to drive. If not, the drive is given up.
+func (l *Line) more() bool {
+	more, closed := l.rest()
+	if !more && closed {
+		l.end()
+	}
+	return more
+}
+
+// driveFor drives for a caller until its call has ended, and hands what came meanwhile to the goroutine.
+// The call is the first in the queue. One batch is enough for it, unless a dial failed that it can wait
+// to be repeated.
+func (l *Line) driveFor(c *Call) {
+	for !l.decided(c) {
+		l.drive(false)
+	}
+	if l.more() {
+		l.handOver()
+	}
+}
+
+// await waits for the end of a call that somebody else drives. The line ends the call when it gives the
+// call up. A call whose time is up before that needs a timer.
 func (l *Line) await(ctx context.Context, c *Call) error {
 	var late <-chan time.Time
 	if c.Deadline.Before(c.by) {
@@ -126,13 +143,7 @@ func (l *Line) await(ctx context.Context, c *Call) error {
 
 // leave gives up waiting for c. If no driver has begun it, it is never sent.
 func (l *Line) leave(c *Call, err error) error {
-	l.mu.Lock()
-	gone := c.state == waiting
-	if gone {
-		c.state = abandoned
-	}
-	l.mu.Unlock()
-	if gone {
+	if l.abandon(c) {
 		c.written()
 		return &Error{Err: err}
 	}
@@ -166,14 +177,12 @@ func (l *Line) Close() {
 	<-l.done
 }
 
-// end is the end of a closed line, on which nobody drives any more.
+// end is the end of a closed line, on which nobody drives any more. Nobody can begin to, so what belongs
+// to the driver is the caller's.
 func (l *Line) end() {
 	l.port.Hangup()
-	l.mu.Lock()
-	started := l.started
-	l.mu.Unlock()
 	close(l.wake)
-	if !started {
+	if !l.started {
 		close(l.done)
 	}
 }
