@@ -98,9 +98,13 @@ func (c *Call) finish(err error) {
 	}
 }
 
-// failAll ends calls that get no replies.
-func failAll(calls []*Call, err *Error) {
+// failAll ends calls that get no replies. sent says that they may have been executed.
+func failAll(calls []*Call, sent bool, err error) {
+	if len(calls) == 0 {
+		return // which is mostly so, and then nothing is allocated
+	}
+	failure := &Error{Sent: sent, Err: err}
 	for _, c := range calls {
-		c.finish(err)
+		c.finish(failure)
 	}
 }

@@ -117,8 +117,8 @@ func (f *flight) end(err error) error {
 func (f *flight) fail(err error) {
 	calls := f.calls
 	if len(calls) > 0 && errors.Is(err, ErrReply) {
-		calls[0].finish(&Error{Sent: true, Err: err})
+		failAll(calls[:1], true, err)
 		calls, err = calls[1:], errMixedUp
 	}
-	failAll(calls, &Error{Sent: true, Err: err})
+	failAll(calls, true, err)
 }

@@ -108,7 +108,7 @@ func (q *queue) fail(err error, slow bool) {
 		return c.state != waiting
 	})
 	q.mu.Unlock()
-	failAll(failed, &Error{Err: err})
+	failAll(failed, false, err)
 }
 
 // take removes calls from the queue, and returns of them the batch that is to be written. Those whose
@@ -136,7 +136,7 @@ func (q *queue) take(needs time.Duration) (taken, batch []*Call) {
 		c.state = begun
 	}
 	q.mu.Unlock()
-	failAll(failed, &Error{Err: why})
+	failAll(failed, false, why)
 	return taken, batch
 }
 
