@@ -11,9 +11,10 @@ import (
 // errURL stands for what redigo's DialURL, in a pool's dialer, says of a URL that it cannot use: it
 // repeats the URL, or the piece that it does not like, and a password with an unescaped special
 // character can end up in every piece.
-var errURL = errors.New("the pool's dialer cannot use its URL, which is not repeated here:" +
-	" write redis://[user:password@]host:port/db, with special characters of the password" +
-	" percent-encoded (%40 for @, %2F for /)")
+var errURL = errors.New("the pool's dialer cannot use its URL, which is not repeated here: " + howToWrite)
+
+const howToWrite = "write redis://[user:password@]host:port/db, with special characters of the password" +
+	" percent-encoded (%40 for @, %2F for /)"
 
 // maxErrorText is how many bytes of an error reply are kept.
 const maxErrorText = 1 << 10

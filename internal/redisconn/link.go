@@ -85,7 +85,8 @@ func (k *Link) exchange(limit time.Duration, cmds []Command) (replies []any, err
 	}
 	for err == nil && len(replies) < len(cmds) {
 		var reply any
-		reply, err = k.read(limit)
+		// The fuse blows at the limit. The read deadline is a little later, so that the fuse always acts.
+		reply, err = k.conn.receive(limit + time.Second)
 		refused, ok := refusal(err)
 		switch {
 		case ok:
@@ -156,10 +157,4 @@ func (k *Link) end(limit time.Duration, err error, owed bool) error {
 	}
 	k.rest()
 	return at(k.where, err)
-}
-
-// read returns the next reply. The fuse blows at the limit; the read deadline gets a little more,
-// so that it is always the fuse that acts.
-func (k *Link) read(limit time.Duration) (any, error) {
-	return k.conn.receive(limit + time.Second)
 }

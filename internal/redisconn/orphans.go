@@ -128,7 +128,7 @@ func (o *orphans) killed(answered []session, refused bool) {
 // any more, and a blocking read that is left would take a signal from those who wait elsewhere. reap
 // returns when no orphan is left that matters, or when ctx ends.
 func (o *orphans) reap(ctx context.Context, connect func()) {
-	for pause(ctx, succession) && o.matter() {
+	for pause(ctx, succession, nil) && o.matter() {
 		connect()
 	}
 }
@@ -142,16 +142,4 @@ func (o *orphans) matter() bool {
 		return !x.elsewhere && time.Since(x.since) < orphanLife
 	})
 	return o.reaping
-}
-
-// pause returns false if ctx ended before.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

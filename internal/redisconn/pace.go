@@ -52,16 +52,10 @@ func (p *pace) enter(ctx context.Context) bool {
 		if wait <= 0 {
 			return true
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-eased:
-		case <-ctx.Done():
-			t.Stop()
+		if !pause(ctx, wait, eased) {
 			p.leave()
 			return false
 		}
-		t.Stop()
 	}
 }
 
@@ -143,4 +137,17 @@ func (p *pace) succeeded() {
 // jitter returns d ± 25 %, so that clients that failed together do not dial together.
 func jitter(d time.Duration) time.Duration {
 	return d*3/4 + rand.N(d/2)
+}
+
+// pause waits for d, or until early is closed. It returns false if ctx ends before.
+func pause(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-early:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }

@@ -50,7 +50,7 @@ func storm(t *testing.T, f *fake) (dials []time.Duration) {
 	wg.Go(func() {
 		for ctx.Err() == nil {
 			_ = l.Do(ctx, echo(1, 2*time.Second))
-			_ = pause(ctx, 20*ms)
+			_ = pause(ctx, 20*ms, nil)
 		}
 	})
 	for range 16 {
@@ -62,7 +62,7 @@ func storm(t *testing.T, f *fake) (dials []time.Duration) {
 					_, _ = link.Do(time.Second, Cmd("BLPOP"))
 					link.Close()
 				}
-				_ = pause(ctx, 20*ms)
+				_ = pause(ctx, 20*ms, nil)
 			}
 			p.Hangup()
 		})

@@ -49,17 +49,12 @@ func (s *Source) Close(limit time.Duration) {
 	s.closed = true
 	s.mu.Unlock()
 	s.cancel()
-	done := make(chan struct{})
+	ctx, done := context.WithTimeout(context.Background(), limit)
 	go func() { // ends with the last dial
 		s.open.Wait()
-		close(done)
+		done()
 	}()
-	t := time.NewTimer(limit)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-	}
+	<-ctx.Done()
 }
 
 // enter counts a dial. It returns false if the source is closed. The count does not grow from zero beside

@@ -87,9 +87,7 @@ func loopback(host string) bool {
 func parseAddress(raw string) (*address, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, errors.New("the URL cannot be parsed: " +
-			"write redis://[user:password@]host:port/db, with special characters of the password" +
-			" percent-encoded (%40 for @, %2F for /)")
+		return nil, errors.New("the URL cannot be parsed: " + howToWrite)
 	}
 	if strings.Contains(u.EscapedPath()+u.RawQuery+u.Opaque, "@") || strings.Contains(raw, "#") {
 		return nil, errors.New("the URL has an '@' or a '#' behind the host: " +
