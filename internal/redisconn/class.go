@@ -72,35 +72,27 @@ var sentences = []struct {
 // Classify says what err, which is not nil, means for the next attempt. What is not an error reply
 // of Redis is a broken connection. A reply that is not known is permanent.
 func Classify(err error) Class {
-	reply, ok := refusal(err)
-	if !ok {
-		return Broken
-	}
-	class, _ := lookUp(string(reply))
+	class, _ := classOf(err)
 	return class
 }
 
 // Kind returns what err, which is not nil, has in common with others of its cause: the code of an error
 // reply, or one word for all replies without one, and one for what is no reply. There are few.
 func Kind(err error) string {
-	reply, ok := refusal(err)
-	if !ok {
+	class, code := classOf(err)
+	switch {
+	case class == Broken:
 		return "broken"
+	case code == "":
+		return "refused"
 	}
-	if _, code := lookUp(string(reply)); code != "" {
-		return code
-	}
-	return "refused"
+	return code
 }
 
 // HasCode reports whether err is an error reply of Redis that carries the code, wherever in the
 // text it stands.
 func HasCode(err error, code string) bool {
-	reply, ok := refusal(err)
-	if !ok {
-		return false
-	}
-	_, found := lookUp(string(reply))
+	_, found := classOf(err)
 	return found == code
 }
 
@@ -123,8 +115,13 @@ func refusal(err error) (reply redis.Error, ok bool) {
 	return reply, ok
 }
 
-// lookUp returns the class of an error reply and the code that told it.
-func lookUp(text string) (Class, string) {
+// classOf returns the class of an error and the code that told it; "" if none did.
+func classOf(err error) (Class, string) {
+	reply, ok := refusal(err)
+	if !ok {
+		return Broken, ""
+	}
+	text := string(reply)
 	first, _, _ := strings.Cut(text, " ")
 	if class, ok := codes[first]; ok {
 		return class, first

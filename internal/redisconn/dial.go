@@ -71,7 +71,7 @@ func (s *Source) dial(ctx context.Context) (redis.Conn, error) {
 		case result <- dialled{conn, err}:
 		case <-ctx.Done():
 			if conn != nil {
-				_ = guarded{conn}.Close()
+				_ = guarded{conn}.close()
 			}
 		}
 	}()

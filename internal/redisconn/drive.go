@@ -18,7 +18,7 @@ type driver struct {
 	queue
 
 	port *Port
-	stop chan struct{} // closed when the line is, to end a dial
+	stop chan struct{} // closed with closed, to end a dial
 	// link is nil while the line is not connected. Only the driver changes it, under mu, and reads it
 	// without mu. Close reads it under mu, to end the exchange under way.
 	link *Link
@@ -138,7 +138,7 @@ func (d *driver) settle(f *flight, err error) {
 	if err != nil || f.moved {
 		d.disconnect()
 	}
-	if len(f.calls) > 0 && d.isClosed() {
+	if len(f.calls) > 0 && over(d.stop) {
 		err = ErrClosed
 	}
 	f.fail(err)

@@ -18,6 +18,9 @@ type flight struct {
 	calls []*Call   // in the order of their replies
 	armed time.Time // the deadline of the fuse: when the first call is given up
 	moved bool      // Redis said that this connection is of no use
+	// patience is the read deadline of each reply; 0: what the dialer has set. It is a little more than
+	// the time of the first call, so that the fuse always acts first.
+	patience time.Duration
 }
 
 // begin writes the first calls.
@@ -49,7 +52,7 @@ func (f *flight) write(calls []*Call) error {
 			return err
 		}
 	}
-	if err := f.link.conn.Flush(); err != nil {
+	if err := f.link.conn.flush(); err != nil {
 		return err
 	}
 	for _, c := range calls {
@@ -81,12 +84,13 @@ func (f *flight) next() error {
 }
 
 // receive reads the replies of one call. The error is ErrReply if a reply is none to its command.
+// Then the call has the replies that were there before.
 func (f *flight) receive(c *Call) error {
 	c.where = f.link.where
 	for i := range c.Replies {
-		reply, err := f.link.conn.Receive()
+		reply, err := f.link.conn.receive(f.patience)
 		if err == nil && !c.Commands[i].fits(reply) {
-			return ErrReply
+			err = ErrReply
 		}
 		if err == nil {
 			c.Replies[i] = reply
@@ -94,6 +98,7 @@ func (f *flight) receive(c *Call) error {
 		}
 		refused, ok := refusal(err)
 		if !ok {
+			c.Replies = c.Replies[:i]
 			return err
 		}
 		c.Replies[i] = discreet(refused)
@@ -110,6 +115,22 @@ func (f *flight) end(err error) error {
 		limit = f.calls[0].by.Sub(f.calls[0].Sent)
 	}
 	return f.link.end(limit, err, len(f.calls) > 0)
+}
+
+// alone is a whole exchange of commands that share the link with no calls. It returns their replies,
+// error replies among them. With an error come the replies that were there before it.
+func (f *flight) alone(limit time.Duration, cmds []Command) ([]any, error) {
+	if limit <= 0 {
+		return nil, ErrTimeout // nothing was sent
+	}
+	now := time.Now()
+	c := NewBatch(now.Add(limit), cmds)
+	c.Sent, c.by = now, c.Deadline
+	if err := f.begin([]*Call{c}); err != nil {
+		return nil, f.end(err)
+	}
+	err := f.next()
+	return c.Replies, f.end(err)
 }
 
 // fail ends the calls that got no replies. After a wrong reply, the first of them is the one that knows

@@ -92,21 +92,17 @@ func known(kind byte) bool { return bytes.IndexByte([]byte("$*+-:"), kind) >= 0 
 
 // header takes note of what a line announces.
 func (f *framer) header(kind byte, text []byte) error {
-	n := -1
-	var err error
+	n, err := -1, error(nil)
 	if kind == '$' || kind == '*' {
-		if n, err = length(text); err != nil {
-			return err
-		}
+		n, err = length(text)
 	}
 	switch {
+	case err != nil:
+		return err
 	case kind == '$' && n >= 0:
-		if err := f.measure(n); err != nil {
-			return err
-		}
-		f.pos += n
-		f.bulk = true
-		return nil
+		err = f.measure(n)
+		f.pos, f.bulk = f.pos+n, true
+		return err
 	case kind == '*' && n > 0:
 		return f.openArray(n)
 	}

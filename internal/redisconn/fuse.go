@@ -5,19 +5,23 @@ import (
 	"time"
 )
 
-// A fuse closes a connection when an exchange takes too long. It leaves its timer running when an
-// exchange ends in time and lets it look again: setting a timer for every exchange would make the
-// runtime wake another thread each time, which costs more than the exchange's own work.
+// A fuse closes a connection when an exchange takes too long. redigo has no limit on writing, and none
+// on reading that can be changed while a read is under way; closing ends both.
+//
+// A fuse leaves its timer running when an exchange ends in time, and lets the timer look again. Setting
+// a timer for every exchange would make the runtime wake another thread each time, which costs more than
+// the exchange's own work.
 type fuse struct {
 	blow  func() // closes the connection
 	timer *time.Timer
 
 	mu       sync.Mutex // guards the fields below
 	deadline time.Time  // of the exchange under way; zero without one
-	fires    time.Time  // when the timer does; zero if it is not set
-	blown    bool
+	fires    time.Time  // when the timer does, never after the deadline; zero if it is not set
+	blown    bool       // for good
 }
 
+// newFuse returns a fuse whose timer is not set.
 func newFuse(blow func()) *fuse {
 	f := &fuse{blow: blow}
 	f.timer = time.AfterFunc(time.Hour, f.look)
@@ -25,7 +29,8 @@ func newFuse(blow func()) *fuse {
 	return f
 }
 
-// arm begins an exchange that must have ended at the deadline.
+// arm begins an exchange that must have ended at the deadline, or gives the exchange under way another
+// deadline.
 func (f *fuse) arm(deadline time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,7 +41,9 @@ func (f *fuse) arm(deadline time.Time) {
 	}
 }
 
-// disarm ends the exchange. It reports whether the fuse has blown.
+// disarm ends the exchange. It reports whether the fuse has blown. That is decided under mu: if disarm
+// comes first, look finds no exchange any more; if look comes first, disarm says so, even while the
+// connection is about to be closed.
 func (f *fuse) disarm() (blown bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,15 +51,15 @@ func (f *fuse) disarm() (blown bool) {
 	return f.blown
 }
 
-// look is what the timer calls.
+// look is what the timer calls. It closes the connection without mu, because Close may wait.
 func (f *fuse) look() {
 	if f.overdue() {
 		f.blow()
 	}
 }
 
-// overdue reports whether the exchange under way has had its time. If it has some left, the timer
-// is set for that.
+// overdue reports whether the exchange under way has had its time. If it has some left, because the
+// timer was set for an earlier exchange, the timer is set for the rest.
 func (f *fuse) overdue() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 // do not matter: a connection without a name, or whose session is not known, works.
 func greet(link *Link, own []Command, name string, limit time.Duration) (session, error) {
 	began := time.Now()
-	replies, err := askAll(link, limit, greeting(own, name))
+	f := flight{link: link}
+	replies, err := f.alone(limit, greeting(own, name))
 	link.greeted = time.Since(began)
 	for i, reply := range replies { // also of a server that says why and closes the connection
 		refused, ok := reply.(redis.Error)
@@ -73,7 +74,8 @@ func killOrphans(link *Link, o *orphans, limit time.Duration) error {
 	for i, victim := range victims {
 		cmds[i] = Cmd("CLIENT", "KILL", "ID", victim.id)
 	}
-	replies, err := askAll(link, limit, cmds)
+	f := flight{link: link}
+	replies, err := f.alone(limit, cmds)
 	if err != nil {
 		return err
 	}
@@ -97,21 +99,4 @@ func settleKills(o *orphans, victims []orphan, replies []any) error {
 	}
 	o.killed(answered, forbidden)
 	return nil
-}
-
-// askAll sends the commands in one write and returns their replies, error replies among them. With an
-// error come the replies that were there before it.
-func askAll(link *Link, limit time.Duration, cmds []Command) ([]any, error) {
-	if limit <= 0 {
-		return nil, ErrTimeout // nothing was sent
-	}
-	now := time.Now()
-	c := NewBatch(now.Add(limit), cmds)
-	c.Sent, c.by = now, c.Deadline
-	f := flight{link: link}
-	err := f.begin([]*Call{c})
-	if err == nil {
-		err = f.next()
-	}
-	return c.Replies, f.end(err)
 }

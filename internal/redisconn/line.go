@@ -147,10 +147,8 @@ func (l *Line) leave(c *Call, err error) error {
 		c.written()
 		return &Error{Err: err}
 	}
-	select {
-	case <-c.done: // the replies came at the same moment: they count
+	if over(c.done) { // the replies came at the same moment: they count
 		return c.err
-	default:
 	}
 	return &Error{Sent: true, Err: err}
 }

@@ -17,33 +17,34 @@ const (
 )
 
 // A pace keeps dials from becoming a storm. While connections or calls fail, there is a pause from one
-// dial to the next. It doubles with the failures, and ends with a call that succeeds. Without failures
-// nothing waits but for a slot.
+// dial to the next. The pause doubles with the failures, and ends with a call that succeeds. Without
+// failures a dial waits for nothing but its turn.
 type pace struct {
-	slots    []chan struct{} // to be taken before a dial, in this order
-	strained atomic.Bool     // pause is not 0: spares the mutex after every call
+	turn     chan struct{} // has room for the one dial that may be under way; nil: any number may
+	strained atomic.Bool   // pause is not 0; spares the mutex after every call
 
 	mu    sync.Mutex // guards the fields below
 	pause time.Duration
 	next  time.Time     // no dial begins before
 	begun bool          // a dial began since the pause grew
 	moved time.Time     // when a server last said that it is of no use
-	eased chan struct{} // closed when the pauses end
+	eased chan struct{} // closed when the pauses end, which ends those under way
 	why   error         // of the last dial that failed; nil without pauses
 }
 
-func newPace(slots ...chan struct{}) *pace {
-	return &pace{slots: slots, eased: make(chan struct{})}
-}
+// newPace returns a pace whose dials take turns, if turn is not nil.
+func newPace(turn chan struct{}) *pace { return &pace{turn: turn, eased: make(chan struct{})} }
 
-// enter waits until a dial may begin; leave follows it. It returns false, without that, if ctx ends
-// before.
+// enter waits until a dial may begin; leave follows when the dial has ended. If ctx ends before, enter
+// returns false, and there is nothing to leave.
+//
+// A dial has its turn during the pause as well. So one pauses at a time, and those behind it learn from
+// how its dial ends.
 func (p *pace) enter(ctx context.Context) bool {
-	for i, slot := range p.slots {
+	if p.turn != nil {
 		select {
-		case slot <- struct{}{}:
+		case p.turn <- struct{}{}:
 		case <-ctx.Done():
-			p.free(i)
 			return false
 		}
 	}
@@ -60,15 +61,14 @@ func (p *pace) enter(ctx context.Context) bool {
 }
 
 // leave ends what enter began.
-func (p *pace) leave() { p.free(len(p.slots)) }
-
-func (p *pace) free(n int) {
-	for _, slot := range p.slots[:n] {
-		<-slot
+func (p *pace) leave() {
+	if p.turn != nil {
+		<-p.turn
 	}
 }
 
-// begin returns how long to wait before a dial, 0 to begin it now.
+// begin returns how long to wait before a dial, 0 to begin it now. After the wait the caller asks again:
+// dials that began meanwhile, or failures, may have moved next.
 func (p *pace) begin(now time.Time) (wait time.Duration, eased <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +83,8 @@ func (p *pace) begin(now time.Time) (wait time.Duration, eased <-chan struct{}) 
 }
 
 // failed takes note that a dial, a connection or a call failed; moved says that the server is of no
-// use. Several failures without a dial between them count as one.
+// use. Several failures without a dial between them count as one: a thousand calls that one broken
+// connection failed say no more about the server than the first of them.
 func (p *pace) failed(moved bool) {
 	now := time.Now()
 	p.mu.Lock()
@@ -118,7 +119,8 @@ func (p *pace) last() error {
 	return p.why
 }
 
-// succeeded takes note that a call succeeded.
+// succeeded takes note that a call succeeded. It is called after every exchange, and takes no mutex
+// without pauses. A failure at the same moment may be missed here: the next success ends the pauses.
 func (p *pace) succeeded() {
 	if !p.strained.Load() {
 		return

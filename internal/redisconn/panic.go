@@ -10,41 +10,38 @@ import (
 )
 
 // A guarded connection turns panics of a user's own redis.Conn into errors. Which goroutine meets the
-// panic is chance: it may drive the calls of others, or be the line's own, where a panic would end the
-// process. So all calls in flight get the error, and the connection is given up like any that broke.
-type guarded struct{ redis.Conn }
+// panic is chance: a caller that drives the calls of others, or the line's own goroutine, where a panic
+// would end the process. So all calls in flight get the error, and the connection is given up like any
+// that broke.
+//
+// conn is not embedded: a method that has no guard here cannot be called by mistake.
+type guarded struct{ conn redis.Conn }
 
-// Send implements redis.Conn.
-func (g guarded) Send(name string, args ...any) (err error) {
+func (g guarded) send(name string, args []any) (err error) {
 	defer recovered(&err)
-	return g.Conn.Send(name, args...)
+	return g.conn.Send(name, args...)
 }
 
-// Flush implements redis.Conn.
-func (g guarded) Flush() (err error) {
+func (g guarded) flush() (err error) {
 	defer recovered(&err)
-	return g.Conn.Flush()
+	return g.conn.Flush()
 }
 
-// Receive implements redis.Conn.
-func (g guarded) Receive() (reply any, err error) {
-	defer recovered(&err)
-	return g.Conn.Receive()
-}
-
-// receive is Receive with a read deadline, on connections that know one.
+// receive waits for a reply. A limit above 0 is the read deadline, on connections that know one. With 0
+// the deadline is the dialer's, if it has set one.
 func (g guarded) receive(limit time.Duration) (reply any, err error) {
 	defer recovered(&err)
-	if c, ok := g.Conn.(redis.ConnWithTimeout); ok {
-		return c.ReceiveWithTimeout(limit)
+	if limit > 0 {
+		if c, ok := g.conn.(redis.ConnWithTimeout); ok {
+			return c.ReceiveWithTimeout(limit)
+		}
 	}
-	return g.Conn.Receive()
+	return g.conn.Receive()
 }
 
-// Close implements redis.Conn.
-func (g guarded) Close() (err error) {
+func (g guarded) close() (err error) {
 	defer recovered(&err)
-	return g.Conn.Close()
+	return g.conn.Close()
 }
 
 // recovered makes an error of a panic. It is deferred.
@@ -54,7 +51,8 @@ func recovered(err *error) {
 	}
 }
 
-// panicSite returns the function and the line that panicked.
+// panicSite returns the function and the line that panicked. The stack is not unwound yet while recovered
+// runs: behind runtime.gopanic stands what has called it.
 func panicSite() string {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])

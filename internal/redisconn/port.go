@@ -9,8 +9,11 @@ import (
 )
 
 // A Port dials for one owner: one dial at a time, however often the owner loses patience. A dial has
-// the limit of its own, dialLimit. Its connection is kept for the owner's next call; its error is for
-// who waits at that moment, and for nobody else. A port is used by one goroutine at a time.
+// the limit of its own, dialLimit. Its connection is kept for the owner's next call. Its error is for
+// whoever waits at that moment, and for nobody else. A port is used by one goroutine at a time.
+//
+// Were a dial given up with its owner's patience, a server that takes longer to greet than the owner can
+// wait would never be reached.
 type Port struct {
 	source  *Source
 	pace    *pace
@@ -39,7 +42,7 @@ func (p *Port) Dial(limit time.Duration) (*Link, error) { return p.dial(limit, n
 
 // dial is Dial that also ends, with [ErrClosed], when stop is closed.
 func (p *Port) dial(limit time.Duration, stop <-chan struct{}) (*Link, error) {
-	if p.pending != nil && p.pending.over() {
+	if p.pending != nil && over(p.pending.failed) {
 		p.pending = nil // it failed when nobody waited: that says nothing about now
 	}
 	if p.pending == nil && !p.begin() {
@@ -47,6 +50,8 @@ func (p *Port) dial(limit time.Duration, stop <-chan struct{}) (*Link, error) {
 	}
 	t := time.NewTimer(limit)
 	defer t.Stop()
+	// Only what ends the dial takes it from pending. After the other cases the goroutine goes on, and
+	// has the connection for the next call, or until Hangup.
 	select {
 	case link := <-p.pending.result:
 		p.pending = nil
@@ -60,39 +65,31 @@ func (p *Port) dial(limit time.Duration, stop <-chan struct{}) (*Link, error) {
 	case <-p.source.ctx.Done():
 		return nil, ErrClosed
 	case <-t.C:
-		err := fmt.Errorf("dialling: %w (%v)", ErrTimeout, limit.Round(time.Millisecond))
-		if last := p.pace.last(); last != nil { // there may have been a pause all the time
-			err = fmt.Errorf("%w; the last attempt: %v", err, last)
-		}
-		return nil, p.source.late(err)
+		return nil, p.late(limit)
 	}
 }
 
-// late adds to the error of a dial that takes longer than its owner can wait where it leads.
-func (s *Source) late(err error) error {
-	err = at(s.dialer.Address, err)
-	if s.dialer.TLS {
+// late returns the error of a dial that takes longer than its owner can wait, with where it leads, and
+// how the last attempt failed: there may have been a pause all the time.
+func (p *Port) late(limit time.Duration) error {
+	err := fmt.Errorf("dialling: %w (%v)", ErrTimeout, limit.Round(time.Millisecond))
+	if last := p.pace.last(); last != nil {
+		err = fmt.Errorf("%w; the last attempt: %v", err, last)
+	}
+	err = at(p.source.dialer.Address, err)
+	if p.source.dialer.TLS {
 		err = hinted(err, speaksTLS)
 	}
 	return err
 }
 
-// slow reports whether all that an error of Dial says is that it takes long. Until a connection was made
-// once, the time limit of a dialer of the user's is an answer for all who ask.
+// slow reports whether all that an error of Dial says is that it takes long. Then those who can wait
+// longer go on waiting. Until a connection was made once, the time limit of a dialer of the user's is an
+// answer for all who ask.
 func (p *Port) slow(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, ErrTimeout) ||
 		p.source.Met() && errors.As(err, &timeout) && timeout.Timeout()
-}
-
-// over reports whether the dial has failed.
-func (d *dialling) over() bool {
-	select {
-	case <-d.failed:
-		return true
-	default:
-		return false
-	}
 }
 
 // begin starts a dial. It returns false if the source is closed.
@@ -118,7 +115,8 @@ func (p *Port) Hangup() {
 	}
 }
 
-// run dials, and keeps the connection until it is taken or not wanted.
+// run dials, and keeps the connection until it is taken or not wanted. Source.Close closes it that way,
+// too: ctx is one of the source's.
 func (s *Source) run(ctx context.Context, p *pace, d *dialling) {
 	defer s.open.Done()
 	defer d.cancel()
@@ -132,5 +130,15 @@ func (s *Source) run(ctx context.Context, p *pace, d *dialling) {
 	case d.result <- link:
 	case <-ctx.Done():
 		link.Close()
+	}
+}
+
+// over reports whether a channel is closed.
+func over(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }

@@ -158,9 +158,3 @@ func (q *queue) recycle(taken []*Call) {
 	clear(taken)
 	q.spare = taken[:0]
 }
-
-func (q *queue) isClosed() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.closed
-}

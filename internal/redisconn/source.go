@@ -31,7 +31,7 @@ func NewSource(dialer Dialer, name string) *Source {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	// A line dials whenever it needs to: a renewal must not wait for the dials of others. Of the
 	// connections that wait, of which there may be many, one dials at a time.
-	s.lines, s.waits = newPace(), newPace(make(chan struct{}, 1))
+	s.lines, s.waits = newPace(nil), newPace(make(chan struct{}, 1))
 	return s
 }
 
