@@ -19,7 +19,5 @@ func (c *Command) fits(reply any) bool { return c.Fits == nil || c.Fits(c.Args, 
 func isOK(_ []any, reply any) bool { return reply == "OK" }
 
 func isPong(_ []any, reply any) bool { return reply == "PONG" }
-
-func isInt(_ []any, reply any) bool { _, ok := reply.(int64); return ok }
-
+func isInt(_ []any, reply any) bool  { _, ok := reply.(int64); return ok }
 func isBulk(_ []any, reply any) bool { _, ok := reply.([]byte); return ok }

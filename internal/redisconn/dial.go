@@ -18,7 +18,7 @@ func (s *Source) paced(ctx context.Context, p *pace) (*Link, error) {
 	link, err := s.connect(ctx, p)
 	// Until a connection was made once, whoever asks is told at once.
 	if err != nil && ctx.Err() == nil && s.met.Load() {
-		p.notDialled(err)
+		p.failed(false, err)
 	}
 	return link, err
 }
@@ -28,7 +28,7 @@ func (s *Source) connect(ctx context.Context, p *pace) (*Link, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
 	var made recorder
-	conn, err := s.dial(withRecorder(ctx, &made))
+	conn, err := s.dial(context.WithValue(ctx, recorderKey{}, &made))
 	if err == nil && conn == nil {
 		err = errors.New("the pool's dialer returned no connection and no error")
 	}

@@ -74,7 +74,7 @@ func (d *driver) adopt(link *Link) bool {
 		d.notConnected(ErrClosed)
 		return false
 	case !d.usable(): // it may have come long ago, when nobody waited for it any more
-		link.pace.failed(false)
+		link.pace.failed(false, nil)
 		d.disconnect()
 		return false
 	}

@@ -36,3 +36,11 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// nothingThere is the error of a read that does not block. TLS takes the error for a passing one, so
+// that its connection lives on.
+type nothingThere struct{}
+
+func (nothingThere) Error() string   { return "nothing is there to read" }
+func (nothingThere) Timeout() bool   { return true }
+func (nothingThere) Temporary() bool { return true }

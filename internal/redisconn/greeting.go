@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -33,8 +34,7 @@ func greet(link *Link, own []Command, name string, limit time.Duration) (session
 
 // greeting returns the commands of the greeting. The last two ask for the session.
 func greeting(own []Command, name string) []Command {
-	cmds := make([]Command, 0, len(own)+3)
-	cmds = append(cmds, own...)
+	cmds := slices.Clip(own) // not to be written to
 	if name != "" {
 		cmds = append(cmds, Command{"CLIENT", []any{"SETNAME", name}, isOK})
 	}

@@ -38,11 +38,9 @@ func (l *Line) Do(ctx context.Context, c *Call) error {
 		c.written()
 		return &Error{Err: err}
 	}
-	inline := ctx.Done() == nil
-	drive, err := l.enqueue(c, inline, true)
+	drive, err := l.enqueue(c, ctx.Done() == nil, true)
 	switch {
 	case err != nil:
-		c.written()
 		return err
 	case drive:
 		l.driveFor(c)
@@ -53,9 +51,7 @@ func (l *Line) Do(ctx context.Context, c *Call) error {
 
 // Go sends the call and does not wait for it; what becomes of it is not told.
 func (l *Line) Go(c *Call) {
-	if _, err := l.enqueue(c, false, false); err != nil {
-		c.written()
-	}
+	_, _ = l.enqueue(c, false, false)
 }
 
 // enqueue puts c into the queue. If nobody drives, the caller (inline) or the goroutine does.
@@ -63,6 +59,7 @@ func (l *Line) enqueue(c *Call, inline, waits bool) (drive bool, err error) {
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
+		c.written()
 		return false, &Error{Err: ErrClosed}
 	}
 	first := l.addLocked(c)
@@ -114,7 +111,7 @@ func (l *Line) more() bool {
 // The call is the first in the queue. One batch is enough for it, unless a dial failed that it can wait
 // to be repeated.
 func (l *Line) driveFor(c *Call) {
-	for !l.decided(c) {
+	for c.state == waiting {
 		l.drive(false)
 	}
 	if l.more() {

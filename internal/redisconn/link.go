@@ -84,5 +84,5 @@ func (k *Link) report(err error, moved bool) {
 		k.pace.succeeded()
 		return
 	}
-	k.pace.failed(moved)
+	k.pace.failed(moved, nil)
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,16 +23,16 @@ func NetDial(config *tls.Config) func(ctx context.Context, network, addr string)
 		if err != nil {
 			return nil, err
 		}
-		t := newTap(socket)
-		w := newWire(t, t, addr)
-		if config != nil {
-			c, err := handshake(ctx, t, config, addr)
-			if err != nil {
-				_ = socket.Close()
-				return nil, at(whereBefore+addr, err)
-			}
-			w = newWire(c, t, addr)
+		if config == nil {
+			return Over(ctx, socket, addr), nil
 		}
+		t := newTap(socket)
+		c, err := handshake(ctx, t, config, addr)
+		if err != nil {
+			_ = socket.Close()
+			return nil, at(whereBefore+addr, err)
+		}
+		w := newWire(c, t, addr)
 		recordWire(ctx, w)
 		return w, nil
 	}
@@ -68,36 +68,26 @@ func Over(ctx context.Context, socket net.Conn, address string) *Wire {
 	return w
 }
 
-// A recorder learns which wires are dialled under a context. redigo does not tell on what its
-// connections stand, and a dialer of the user's hides the call of [NetDial].
-type recorder struct {
-	mu   sync.Mutex // guards the field below
-	last *Wire
-}
+// A recorder learns which wires are dialled under a context that has it as the value of recorderKey.
+// redigo does not tell on what its connections stand, and a dialer of the user's hides the call of
+// [NetDial].
+type recorder struct{ last atomic.Pointer[Wire] }
 
 type recorderKey struct{}
-
-// withRecorder returns a context under which r learns what is dialled.
-func withRecorder(ctx context.Context, r *recorder) context.Context {
-	return context.WithValue(ctx, recorderKey{}, r)
-}
 
 // recordWire tells the recorder of ctx, if there is one, that w was dialled.
 func recordWire(ctx context.Context, w *Wire) {
 	if r, ok := ctx.Value(recorderKey{}).(*recorder); ok {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.last = w
+		r.last.Store(w)
 	}
 }
 
-// wire returns the last wire that was dialled; nil if none was. The wire forgets what
-// the dial has written on it.
+// wire returns the last wire that was dialled; nil if none was. The wire forgets what the dial has
+// written on it.
 func (r *recorder) wire() *Wire {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.last != nil {
-		r.last.forget()
+	w := r.last.Load()
+	if w != nil {
+		w.forget()
 	}
-	return r.last
+	return w
 }

@@ -83,14 +83,17 @@ func (p *pace) begin(now time.Time) (wait time.Duration, eased <-chan struct{}) 
 }
 
 // failed takes note that a dial, a connection or a call failed; moved says that the server is of no
-// use. Several failures without a dial between them count as one: a thousand calls that one broken
+// use, and why is the error of a dial, else nil. Several failures without a dial between them count as one: a thousand calls that one broken
 // connection failed say no more about the server than the first of them.
-func (p *pace) failed(moved bool) {
+func (p *pace) failed(moved bool, why error) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if moved {
 		p.moved = now
+	}
+	if why != nil {
+		p.why = why
 	}
 	switch {
 	case p.pause == 0:
@@ -102,14 +105,6 @@ func (p *pace) failed(moved bool) {
 		return
 	}
 	p.next, p.begun = now.Add(jitter(p.pause)), false
-}
-
-// notDialled is failed for a dial.
-func (p *pace) notDialled(err error) {
-	p.failed(false)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.why = err
 }
 
 // last returns the error of the last dial, if it failed.

@@ -31,7 +31,7 @@ func TestParkedConnection(t *testing.T) {
 			d.Dial = func(ctx context.Context) (redis.Conn, error) {
 				<-gate
 				conn, err := dial(ctx)
-				wires <- ctx.Value(recorderKey{}).(*recorder).last
+				wires <- ctx.Value(recorderKey{}).(*recorder).last.Load()
 				return conn, err
 			}
 			source := NewSource(d, "holdfast:test")

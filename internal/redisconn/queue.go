@@ -55,13 +55,6 @@ func (q *queue) abandon(c *Call) bool {
 	return true
 }
 
-// decided reports whether a call's fate, which its caller decides as the driver, is decided.
-func (q *queue) decided(c *Call) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return c.state != waiting
-}
-
 // rest reports whether there is more to drive, and whether the line is closed. If there is no more, the
 // drive is given up. If the line is closed then, the caller was the last driver.
 func (q *queue) rest() (more, closed bool) {
