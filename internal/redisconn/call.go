@@ -9,29 +9,33 @@ import (
 // maxBatch bounds the commands of one write, and the calls in flight.
 const maxBatch = 1024
 
-// A Call is one or more commands that are sent together, in order, and their replies. It is used
-// once. After Do returned with an error its other fields must not be read, nor its commands
+// A Call is one or more commands that are sent together, in order, and their replies. A call is
+// used once. After Do returned with an error, its other fields must not be read, nor its commands
 // changed: the call may be under way still.
+//
+// A call has one owner at a time. While it waits, that is the mu of its queue. From begun on it is
+// the driver, until finish.
 type Call struct {
 	Commands []Command
-	Deadline time.Time // when it must have its replies
-	Once     bool      // it is not sent again if its outcome is unknown
+	Deadline time.Time // when the call must have its replies
+	Once     bool      // the call is not sent again if its outcome is unknown
 	Written  func()    // if not nil, called once: from then on nothing of the call is written
-	Answered func()    // if not nil, called by the driver when the replies are there; it must not block
+	Answered func()    // if not nil, called by the driver when the replies are there; must not wait
 
-	Replies []any     // one per command; error replies are redis.Error
+	Replies []any     // one per command, if there was no error; error replies are redis.Error
 	Sent    time.Time // read before the first byte was written
 
 	where string        // the server that answered: "redis at host:port"; "" if that is not known
 	state callState     // guarded by the mu of its queue
-	born  time.Time     // when it was queued, if it may have to wait there; zero: it goes out at once
-	by    time.Time     // when the line gives it up: Deadline, or when those ahead of it are given up
+	born  time.Time     // when it was queued, if it may have to wait; zero: it goes out at once
+	by    time.Time     // when the line gives it up: Deadline, or when those ahead are given up
 	done  chan struct{} // closed when err is set; nil: nobody waits
-	err   error
-	one   [1]Command
-	reply [1]any
+	err   error         // set once, by finish
+	one   [1]Command    // the memory of Commands in a call of one
+	reply [1]any        // and of its Replies
 }
 
+// A callState says who has decided whether a call is written. It changes once.
 type callState int
 
 const (
@@ -53,8 +57,7 @@ func NewBatch(deadline time.Time, cmds []Command) *Call {
 	return &Call{Deadline: deadline, Commands: cmds, Replies: make([]any, len(cmds))}
 }
 
-// Refused returns the error that the reply to a command is, with the server that gave it; nil if it is
-// none.
+// Refused returns the error that the reply to a command is, with the server that gave it; or nil.
 func (c *Call) Refused(i int) error {
 	refused, ok := c.Replies[i].(redis.Error)
 	if !ok {
@@ -63,11 +66,13 @@ func (c *Call) Refused(i int) error {
 	return at(c.where, refused)
 }
 
-// tooLate reports whether the call is not worth sending any more. To send one that is not answered in the
-// little that is left would cost its neighbours the connection. needs is what an exchange on it may take.
-// If the call has less, and less than half of what it had
-// when it came, it is not sent: the next attempt finds the connection there, where each attempt would
-// else end the one that it waited for, and so on for ever.
+// tooLate reports whether the call is not worth sending any more. A call that is sent and not
+// answered in the little time that is left would cost its neighbours the connection. needs is what
+// an exchange may take.
+//
+// A call that has less than that, and less than half of what it had when it came, is not sent: its
+// next attempt finds the connection there. Else each attempt would end the connection that it had
+// waited for, and so on for ever. A call that goes out at once is sent whatever it has left.
 func (c *Call) tooLate(now time.Time, needs time.Duration) bool {
 	left := c.Deadline.Sub(now)
 	if c.born.IsZero() || left <= 0 {
@@ -86,7 +91,8 @@ func (c *Call) written() {
 	}
 }
 
-// finish ends the call. Its caller may go on from here on.
+// finish ends the call. Its caller may go on from here on, so nothing of the call is touched after
+// done is closed.
 func (c *Call) finish(err error) {
 	c.written()
 	c.err = err
@@ -101,7 +107,7 @@ func (c *Call) finish(err error) {
 // failAll ends calls that get no replies. sent says that they may have been executed.
 func failAll(calls []*Call, sent bool, err error) {
 	if len(calls) == 0 {
-		return // which is mostly so, and then nothing is allocated
+		return // nearly always, and then no error is allocated
 	}
 	failure := &Error{Sent: sent, Err: err}
 	for _, c := range calls {

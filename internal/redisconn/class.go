@@ -55,8 +55,8 @@ var codes = map[string]Class{
 	"NOPROTO":   Permanent,
 }
 
-// sentences are errors that Redis begins with a bare ERR, in lower case. They are looked for
-// before the codes, because they quote what the client sent, or the user's name.
+// sentences are errors that Redis begins with a bare ERR, in lower case. They are looked for before
+// the codes, because they quote what the client sent, or the user's name.
 var sentences = []struct {
 	text  string
 	class Class
@@ -76,8 +76,8 @@ func Classify(err error) Class {
 	return class
 }
 
-// Kind returns what err, which is not nil, has in common with others of its cause: the code of an error
-// reply, or one word for all replies without one, and one for what is no reply. There are few.
+// Kind returns what err, which is not nil, has in common with others of its cause. That is the code
+// of an error reply, or one of two words: for replies without a code, and for what is no reply.
 func Kind(err error) string {
 	class, code := classOf(err)
 	switch {

@@ -4,8 +4,8 @@ package redisconn
 type Command struct {
 	Name string
 	Args []any
-	// Fits reports whether a reply, which is no error, can be one to the command with these arguments.
-	// If Fits is nil, any reply can.
+	// Fits reports whether a reply, which is no error, can be one to the command with these
+	// arguments. If Fits is nil, any reply can.
 	Fits func(args []any, reply any) bool
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// dialLimit is how long a dial may take, with its greeting, however patient those are who wait for it.
+// dialLimit is how long a dial may take, with its greeting, whatever the patience of its owner.
 const dialLimit = 10 * time.Second
 
 // A DialFunc opens a connection.
@@ -28,8 +28,8 @@ type Dialer struct {
 	TLS      bool      // Dial uses TLS, as far as is known
 }
 
-// PoolDialer returns how pool dials, without using its slots. The pool's Dial takes no context. What
-// the pool dials is ready for use: authenticated, the database selected.
+// PoolDialer returns how pool dials, without using its slots. The pool's Dial takes no context.
+// What the pool dials is ready for use: authenticated, the database selected.
 func PoolDialer(pool *redis.Pool) (Dialer, error) {
 	switch {
 	case pool == nil:

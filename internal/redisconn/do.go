@@ -7,11 +7,11 @@ import (
 )
 
 // Do sends one command and returns its reply. It blocks until the reply is there, at most for the
-// limit. The limit replaces the read timeout that the user's dialer may have set, which knows nothing
-// of blocking reads. The error
-//   - wraps a redis.Error if Redis refused the command; the link remains usable,
-//   - is or wraps [ErrReply] if the reply does not fit the command, [ErrTimeout] if none came in time,
-//     or else says what broke the connection; then the link is dead.
+// limit. The limit replaces the read timeout that the user's dialer may have set, which knows
+// nothing of blocking reads. The error
+//   - wraps a redis.Error if Redis refused the command: the link remains usable;
+//   - wraps [ErrReply] if the reply does not fit the command: the link is dead;
+//   - wraps [ErrTimeout] if no reply came in time, or says what else broke the link: it is dead.
 func (k *Link) Do(limit time.Duration, cmd Command) (any, error) {
 	replies, err := k.DoAll(limit, cmd)
 	if err != nil {
@@ -24,7 +24,7 @@ func (k *Link) Do(limit time.Duration, cmd Command) (any, error) {
 }
 
 // DoAll is [Link.Do] for commands that are sent together. Error replies of Redis are among the
-// replies, as errors that wrap a redis.Error. With an error come the replies that were there before it.
+// replies, as errors that wrap a redis.Error. With an error come the replies before it.
 func (k *Link) DoAll(limit time.Duration, cmds ...Command) ([]any, error) {
 	if limit <= 0 {
 		return nil, ErrTimeout // nothing was sent
@@ -44,7 +44,7 @@ func (k *Link) DoAll(limit time.Duration, cmds ...Command) ([]any, error) {
 	return replies, err
 }
 
-// ping asks whether the other side is there. Any answer is good; that PING is not allowed is one, too.
+// ping asks whether the other side is there. Any answer will do, also that PING is not allowed.
 func (k *Link) ping(limit time.Duration) error {
 	f := flight{link: k, patience: limit + time.Second}
 	_, err := f.alone(limit, []Command{{Name: "PING", Fits: isPong}})

@@ -8,8 +8,8 @@ import (
 // slowest is how many times longer than a greeting an exchange may take.
 const slowest = 4
 
-// feedEvery is after how many replies the driver looks for more to send. Redis works on that while the
-// rest of the replies are handed out, instead of waiting for the last of them.
+// feedEvery is after how many replies the driver looks for more to send. Redis works on that while
+// the rest of the replies are handed out, instead of waiting for the last of them.
 const feedEvery = 16
 
 // A driver is what drives a line's queue: its connection, and where the connection comes from. Its
@@ -19,26 +19,26 @@ type driver struct {
 
 	port *Port
 	stop chan struct{} // closed with closed, to end a dial
-	// link is nil while the line is not connected. Only the driver changes it, under mu, and reads it
-	// without mu. Close reads it under mu, to end the exchange under way.
+	// link is nil while the line is not connected. Only the driver changes it, under mu, and reads
+	// it without mu. Close reads it under mu, to end the exchange under way.
 	link *Link
 }
 
-// drive sends one batch and hands out its replies. With feed it goes on with what comes meanwhile: that
-// is for the line's goroutine. A caller who drives must come back to its own work.
+// drive sends one batch and hands out its replies. With feed it goes on with what comes meanwhile:
+// that is for the line's goroutine. A caller who drives must come back to its own work.
 func (d *driver) drive(feed bool) {
 	if !d.connect() {
 		return
 	}
 	taken, batch := d.take(slowest * d.link.greeted)
-	if len(batch) > 0 {
+	if len(batch) > 0 { // all callers may have left during the dial
 		d.exchange(batch, feed)
 	}
 	d.recycle(taken)
 }
 
-// connect dials if there is no connection that can be used, and reports whether there is one. The calls
-// stay in the queue meanwhile: they have not begun, and can be abandoned. The driver waits for the dial
+// connect dials if there is no connection that can be used, and reports whether there is one. The
+// calls stay in the queue meanwhile: they have not begun, and can be abandoned. The driver waits
 // until the first call's time is up. The dial goes on for the others, and for those who come.
 func (d *driver) connect() bool {
 	if d.link != nil {
@@ -59,8 +59,8 @@ func (d *driver) connect() bool {
 	return d.adopt(link)
 }
 
-// adopt makes a new connection the line's, and reports whether it can be used. If Close came first, the
-// connection is closed here, because Close did not see it. If Close comes later, it finds the connection.
+// adopt makes a new connection the line's, and reports whether it can be used. If Close came first,
+// it did not see the connection, which is closed here. If Close comes later, it does.
 func (d *driver) adopt(link *Link) bool {
 	d.mu.Lock()
 	closed := d.closed
@@ -69,7 +69,7 @@ func (d *driver) adopt(link *Link) bool {
 	}
 	d.mu.Unlock()
 	switch {
-	case closed:
+	case closed: // nobody else knows the link
 		link.Close()
 		d.notConnected(ErrClosed)
 		return false
@@ -81,8 +81,8 @@ func (d *driver) adopt(link *Link) bool {
 	return true
 }
 
-// usable reports whether the connection, on which nothing is under way, can be used. Where nobody can
-// see that, and the connection was idle, it is asked on behalf of calls that are sent once only.
+// usable reports whether the connection, on which nothing is under way, can be used. Where a look
+// cannot tell, and the connection was idle, it is asked if a call is sent once only.
 func (d *driver) usable() bool {
 	if !d.link.blind() {
 		return d.link.stale() == nil
@@ -91,8 +91,8 @@ func (d *driver) usable() bool {
 	return !ok || !d.once() || d.link.ping(time.Until(until)/2) == nil
 }
 
-// notConnected fails calls for which there is no connection: all of them, or those whose time is up if
-// all that is known is that the dial takes long.
+// notConnected fails calls for which there is no connection: all of them, or those whose time is up
+// if all that is known is that the dial takes long.
 func (d *driver) notConnected(err error) { d.fail(err, d.port.slow(err)) }
 
 // disconnect gives the connection up. When it returns, the source knows what was under way.
@@ -107,7 +107,8 @@ func (d *driver) disconnect() {
 func (d *driver) exchange(batch []*Call, feed bool) {
 	f := flight{link: d.link}
 	err := f.begin(batch)
-	// Callers who were woken together with the first one need not wait for its reply.
+	// Callers who were woken together with the first one need not wait for its reply: as long as
+	// each look finds more, they go out before any reply is read.
 	for n := 0; feed && err == nil && n < len(f.calls) && f.open(); {
 		n = len(f.calls)
 		err = d.feed(&f)
@@ -139,7 +140,7 @@ func (d *driver) settle(f *flight, err error) {
 		d.disconnect()
 	}
 	if len(f.calls) > 0 && over(d.stop) {
-		err = ErrClosed
+		err = ErrClosed // which is why the exchange has failed
 	}
 	f.fail(err)
 }

@@ -8,8 +8,8 @@ import (
 // errMixedUp is the error of the calls behind one with [ErrReply].
 var errMixedUp = errors.New("the connection was closed because another call got a wrong reply")
 
-// A flight is one exchange of calls on a link. It holds the calls that were written and have no reply
-// yet. More calls can be written behind them while their replies are read.
+// A flight is one exchange of calls on a link: the calls that were written and have no replies yet.
+// More calls can be written behind them while their replies are read.
 //
 // A flight is under the time of its first call. When that is up, the link is not worth waiting for:
 // Redis answers in order, so the calls behind the first one cannot be answered either.
@@ -18,23 +18,21 @@ type flight struct {
 	calls []*Call   // in the order of their replies
 	armed time.Time // the deadline of the fuse: when the first call is given up
 	moved bool      // Redis said that this connection is of no use
-	// patience is the read deadline of each reply; 0: what the dialer has set. It is a little more than
-	// the time of the first call, so that the fuse always acts first.
+	// patience is the read deadline of each reply; 0: what the dialer has set. It is a little more
+	// than the time of the first call, so that the fuse always acts first.
 	patience time.Duration
 }
 
-// begin writes the first calls.
+// begin writes the first calls. After an error, of begin or any other method, only end is left.
 func (f *flight) begin(calls []*Call) error {
 	f.calls, f.armed = calls, calls[0].by
 	f.link.begin(f.armed)
 	return f.write(calls)
 }
 
-// open reports whether more calls may be added: Redis works on them while the replies of those in flight
-// are handed out. A flight that is over takes none, and neither does one to a server of no use.
-func (f *flight) open() bool {
-	return len(f.calls) > 0 && len(f.calls) < maxBatch && !f.moved
-}
+// open reports whether more calls may be added: Redis works on them while the replies of those in
+// flight are handed out. There is no more for a server that is of no use.
+func (f *flight) open() bool { return len(f.calls) > 0 && len(f.calls) < maxBatch && !f.moved }
 
 // add writes more calls.
 func (f *flight) add(calls []*Call) error {
@@ -55,14 +53,14 @@ func (f *flight) write(calls []*Call) error {
 	if err := f.link.conn.flush(); err != nil {
 		return err
 	}
-	for _, c := range calls {
+	for _, c := range calls { // not before Flush: what fits into the buffer is written there
 		c.written()
 	}
 	return nil
 }
 
-// next reads the replies of the first call, and ends that call. The call is not ended if there is more
-// to read behind the last reply that is due: then its own reply may be another call's.
+// next reads the replies of the first call, and ends that call. The call is not ended if there is
+// more to read behind the last reply that is due: then the call's own reply may be another call's.
 func (f *flight) next() error {
 	c := f.calls[0]
 	err := f.receive(c)
@@ -74,8 +72,8 @@ func (f *flight) next() error {
 	}
 	c.finish(nil)
 	f.calls = f.calls[1:]
-	// From here on the time of the next call counts. It may be less than the first one had left, and
-	// if the time of an answered call went on to count, it would cut off those behind.
+	// From here on the time of the next call counts. If the time of the answered call went on to
+	// count, the fuse would cut off those behind, which may have more.
 	if len(f.calls) > 0 && f.calls[0].by != f.armed {
 		f.armed = f.calls[0].by
 		f.link.fuse.arm(f.armed)
@@ -84,7 +82,7 @@ func (f *flight) next() error {
 }
 
 // receive reads the replies of one call. The error is ErrReply if a reply is none to its command.
-// Then the call has the replies that were there before.
+// With an error the call has the replies before it.
 func (f *flight) receive(c *Call) error {
 	c.where = f.link.where
 	for i := range c.Replies {
@@ -107,8 +105,8 @@ func (f *flight) receive(c *Call) error {
 	return nil
 }
 
-// end ends the exchange, and returns what broke it. The calls that are left have no replies; fail ends
-// them.
+// end ends the exchange, and returns what broke it. The calls that are left have no replies; fail
+// ends them.
 func (f *flight) end(err error) error {
 	var limit time.Duration // of the call whose time is up, if one's is
 	if len(f.calls) > 0 {
@@ -117,8 +115,8 @@ func (f *flight) end(err error) error {
 	return f.link.end(limit, err, len(f.calls) > 0)
 }
 
-// alone is a whole exchange of commands that share the link with no calls. It returns their replies,
-// error replies among them. With an error come the replies that were there before it.
+// alone is a whole exchange of commands that share the link with no calls. It returns their
+// replies, error replies among them. With an error come the replies that were there before it.
 func (f *flight) alone(limit time.Duration, cmds []Command) ([]any, error) {
 	if limit <= 0 {
 		return nil, ErrTimeout // nothing was sent
@@ -133,8 +131,8 @@ func (f *flight) alone(limit time.Duration, cmds []Command) ([]any, error) {
 	return c.Replies, f.end(err)
 }
 
-// fail ends the calls that got no replies. After a wrong reply, the first of them is the one that knows
-// why; the others are told that it was not theirs.
+// fail ends the calls that got no replies. After a wrong reply, the first of them is the one that
+// knows why; the others are told that it was not theirs.
 func (f *flight) fail(err error) {
 	calls := f.calls
 	if len(calls) > 0 && errors.Is(err, ErrReply) {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// What a reply may be at most. redigo believes whatever length it is told: it allocates that much, and
-// calls itself for each level of nesting. So replies are measured before it sees them.
+// What a reply may be at most. redigo believes whatever length it is told: it allocates that much,
+// and calls itself for each level of nesting. So replies are measured before it sees them.
 const (
 	maxReply    = 64 << 20  // bytes of a whole reply
 	maxElements = 1_000_000 // that all arrays of a reply have together
@@ -38,8 +38,8 @@ type framer struct {
 	depth    int           // how many are open
 }
 
-// find returns where the reply ends that begins with p; 0 if it does not end in p. The next call must
-// get the same bytes and more. After an error it must not be called again.
+// find returns where the reply ends that begins with p; 0 if it does not end in p. The next call
+// must get the same bytes and more. After an error it must not be called again.
 func (f *framer) find(p []byte) (end int, err error) {
 	for {
 		complete, err := f.step(p)
@@ -56,7 +56,7 @@ func (f *framer) find(p []byte) (end int, err error) {
 	}
 }
 
-// step goes on by one line, or by the end of a bulk string. It returns false if that is not in p yet.
+// step goes on by one line, or by the end of a bulk string; false says that it is not in p yet.
 func (f *framer) step(p []byte) (bool, error) {
 	if f.bulk {
 		return f.endOfBulk(p)

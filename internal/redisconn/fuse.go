@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// A fuse closes a connection when an exchange takes too long. redigo has no limit on writing, and none
-// on reading that can be changed while a read is under way; closing ends both.
+// A fuse closes a connection when an exchange takes too long. Nothing else ends a write, or a read
+// that is under way.
 //
-// A fuse leaves its timer running when an exchange ends in time, and lets the timer look again. Setting
-// a timer for every exchange would make the runtime wake another thread each time, which costs more than
-// the exchange's own work.
+// A fuse leaves its timer running when an exchange ends in time, and lets the timer look again.
+// Setting a timer for every exchange would make the runtime wake another thread each time, which
+// costs more than the exchange's own work.
 type fuse struct {
-	blow  func() // closes the connection
-	timer *time.Timer
+	timer *time.Timer // set from the first exchange on, mostly
 
 	mu       sync.Mutex // guards the fields below
 	deadline time.Time  // of the exchange under way; zero without one
@@ -21,16 +20,20 @@ type fuse struct {
 	blown    bool       // for good
 }
 
-// newFuse returns a fuse whose timer is not set.
+// newFuse returns a fuse that closes a connection by blow. The timer calls blow without mu: to
+// close a connection may take a while, and nobody who disarms the fuse is to wait for that.
 func newFuse(blow func()) *fuse {
-	f := &fuse{blow: blow}
-	f.timer = time.AfterFunc(time.Hour, f.look)
+	f := &fuse{}
+	f.timer = time.AfterFunc(time.Hour, func() {
+		if f.overdue() {
+			blow()
+		}
+	})
 	f.timer.Stop()
 	return f
 }
 
-// arm begins an exchange that must have ended at the deadline, or gives the exchange under way another
-// deadline.
+// arm begins an exchange that must have ended at the deadline, or moves that of the one under way.
 func (f *fuse) arm(deadline time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -41,21 +44,14 @@ func (f *fuse) arm(deadline time.Time) {
 	}
 }
 
-// disarm ends the exchange. It reports whether the fuse has blown. That is decided under mu: if disarm
-// comes first, look finds no exchange any more; if look comes first, disarm says so, even while the
-// connection is about to be closed.
+// disarm ends the exchange. It reports whether the fuse has blown. That is decided under mu. If
+// disarm comes first, the timer finds no exchange any more. If the timer comes first, disarm says
+// so, even while the connection is yet to be closed.
 func (f *fuse) disarm() (blown bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.deadline = time.Time{}
 	return f.blown
-}
-
-// look is what the timer calls. It closes the connection without mu, because Close may wait.
-func (f *fuse) look() {
-	if f.overdue() {
-		f.blow()
-	}
 }
 
 // overdue reports whether the exchange under way has had its time. If it has some left, because the

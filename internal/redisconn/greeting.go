@@ -11,9 +11,9 @@ import (
 // greet makes a new connection ready for use, all in one write: the dialer's own commands (AUTH and
 // SELECT), the connection's name, and the questions for its session, which greet returns.
 //
-// An error of the dialer's own commands is the dial's. The other commands are also those on which Redis
-// tells that it has too many clients, is in protected mode or wants a password. Beyond that their errors
-// do not matter: a connection without a name, or whose session is not known, works.
+// An error of the dialer's own commands is the dial's. The other commands are also those on which
+// Redis tells that it has too many clients, is in protected mode or wants a password. Beyond that
+// their errors do not matter: a connection without a name, or whose session is not known, works.
 func greet(link *Link, own []Command, name string, limit time.Duration) (session, error) {
 	began := time.Now()
 	f := flight{link: link}
@@ -34,11 +34,12 @@ func greet(link *Link, own []Command, name string, limit time.Duration) (session
 
 // greeting returns the commands of the greeting. The last two ask for the session.
 func greeting(own []Command, name string) []Command {
-	cmds := slices.Clip(own) // not to be written to
+	cmds := slices.Clip(own) // other dials append to own as well
 	if name != "" {
 		cmds = append(cmds, Command{"CLIENT", []any{"SETNAME", name}, isOK})
 	}
-	return append(cmds, Command{"CLIENT", []any{"ID"}, isInt}, Command{"INFO", []any{"server"}, isBulk})
+	return append(cmds, Command{"CLIENT", []any{"ID"}, isInt},
+		Command{"INFO", []any{"server"}, isBulk})
 }
 
 // unusable reports whether an error reply to a greeting means that the connection is of no use.
@@ -59,9 +60,9 @@ func sessionOf(id, info any) session {
 	return s
 }
 
-// killOrphans ends what is under way of the orphans, and returns when the server has done so. It does
-// nothing where the link does not know its session. Only a broken connection is an error, and a server
-// that is of no use.
+// killOrphans ends what is under way of the orphans, and returns when the server has done so. It
+// does nothing where the link does not know its session: the ids may be those of another run, whose
+// clients are others'. Only a broken connection is an error, and a server that is of no use.
 func killOrphans(link *Link, o *orphans, limit time.Duration) error {
 	if !link.session.known() {
 		return nil
@@ -88,7 +89,7 @@ func settleKills(o *orphans, victims []orphan, replies []any) error {
 	forbidden := false
 	for i, reply := range replies {
 		refused, ok := reply.(redis.Error)
-		switch {
+		switch { // 0 and "No such client" also say that the orphan is over
 		case !ok || strings.Contains(string(refused), "No such client"):
 			answered = append(answered, victims[i].session)
 		case unusable(refused):

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// A Line is one connection shared by goroutines. Calls that come while an exchange is under way are sent
-// together in the next write, and replies are handed out in order. The connection is dialled when it is
-// needed, and given up after any failure. Its successor first ends it in the server, so that whatever is
-// sent later is also executed later.
+// A Line is one connection shared by goroutines. Calls that come while an exchange is under way are
+// sent together in the next write, and replies are handed out in order. The connection is dialled
+// when it is needed, and given up after any failure. Its successor first ends it in the server, so
+// that whatever is sent later is also executed later.
 //
-// A caller whose context cannot end drives its own call, which spares two switches of goroutines. Every
-// other call is driven by the line's own goroutine. A read cannot be interrupted without killing the
-// connection, and a caller must be able to leave.
+// A caller whose context cannot end drives its own call, which spares two switches of goroutines.
+// Every other call is driven by the line's own goroutine. A read cannot be interrupted without
+// killing the connection, and a caller must be able to leave.
 type Line struct {
 	driver
 
 	started bool          // the goroutine runs; belongs to whoever has the drive
 	wake    chan struct{} // hands the drive to the goroutine; one slot, for the one drive there is
-	done    chan struct{} // closed when the line is closed, nobody drives and the goroutine has ended
+	done    chan struct{} // closed when the line is, nobody drives and the goroutine has ended
 }
 
 // NewLine returns a line that dials from source when it is first used.
@@ -31,8 +31,9 @@ func NewLine(source *Source) *Line {
 }
 
 // Do sends the call and waits for its replies, until ctx ends or the deadline has passed. Without
-// replies its error is an [*Error], which says whether the call may have been executed. The caller
-// may leave while the call is under way; the connection and the calls of others are not harmed.
+// replies the error is an [*Error], which says whether the call may have been executed. It wraps
+// ctx.Err(), [ErrTimeout], [ErrClosed], [ErrReply], or what broke the connection. A caller who
+// leaves while the call is under way harms neither the connection nor the calls of others.
 func (l *Line) Do(ctx context.Context, c *Call) error {
 	if err := ctx.Err(); err != nil {
 		c.written()
@@ -49,10 +50,8 @@ func (l *Line) Do(ctx context.Context, c *Call) error {
 	return l.await(ctx, c)
 }
 
-// Go sends the call and does not wait for it; what becomes of it is not told.
-func (l *Line) Go(c *Call) {
-	_, _ = l.enqueue(c, false, false)
-}
+// Go sends the call and does not wait. Only Written and Answered tell what becomes of the call.
+func (l *Line) Go(c *Call) { _, _ = l.enqueue(c, false, false) }
 
 // enqueue puts c into the queue. If nobody drives, the caller (inline) or the goroutine does.
 func (l *Line) enqueue(c *Call, inline, waits bool) (drive bool, err error) {
@@ -77,8 +76,8 @@ func (l *Line) enqueue(c *Call, inline, waits bool) (drive bool, err error) {
 	return drive, nil
 }
 
-// handOver gives the drive, which is the caller's, to the goroutine. It is called without mu: else the
-// goroutine would have to wait for that at once.
+// handOver gives the drive, which is the caller's, to the goroutine. mu is free then: else the
+// goroutine would have to wait for it at once.
 func (l *Line) handOver() {
 	if !l.started {
 		l.started = true
@@ -107,9 +106,10 @@ func (l *Line) more() bool {
 	return more
 }
 
-// driveFor drives for a caller until its call has ended, and hands what came meanwhile to the goroutine.
-// The call is the first in the queue. One batch is enough for it, unless a dial failed that it can wait
-// to be repeated.
+// driveFor drives for a caller until its call has ended, and hands what came meanwhile to the
+// goroutine. The call is the first in the queue. One batch is enough for it, unless a dial failed
+// that it can wait to be repeated. Only the driver changes the state of a call whose caller does
+// not leave, so mu is not needed to read it.
 func (l *Line) driveFor(c *Call) {
 	for c.state == waiting {
 		l.drive(false)
@@ -119,8 +119,8 @@ func (l *Line) driveFor(c *Call) {
 	}
 }
 
-// await waits for the end of a call that somebody else drives. The line ends the call when it gives the
-// call up. A call whose time is up before that needs a timer.
+// await waits for the end of a call that somebody else drives. The line ends the call when it gives
+// the call up. A call whose time is up before that needs a timer.
 func (l *Line) await(ctx context.Context, c *Call) error {
 	var late <-chan time.Time
 	if c.Deadline.Before(c.by) {
@@ -141,7 +141,7 @@ func (l *Line) await(ctx context.Context, c *Call) error {
 // leave gives up waiting for c. If no driver has begun it, it is never sent.
 func (l *Line) leave(c *Call, err error) error {
 	if l.abandon(c) {
-		c.written()
+		c.written() // no driver has it
 		return &Error{Err: err}
 	}
 	if over(c.done) { // the replies came at the same moment: they count
@@ -150,8 +150,8 @@ func (l *Line) leave(c *Call, err error) error {
 	return &Error{Sent: true, Err: err}
 }
 
-// Close ends the connection: calls under way fail, as do later ones. It waits for whoever drives
-// and for the line's goroutine; both notice at once.
+// Close ends the connection: calls under way fail, as do later ones, with [ErrClosed]. It may be
+// called repeatedly, and blocks until nobody drives and the line's goroutine has ended.
 func (l *Line) Close() {
 	l.mu.Lock()
 	if l.closed {
@@ -161,7 +161,7 @@ func (l *Line) Close() {
 	}
 	l.closed = true // the queue grows no more, and nobody begins to drive
 	link, busy := l.link, l.busy
-	close(l.stop)
+	close(l.stop) // ends a dial; the exchange ends with the link
 	l.mu.Unlock()
 	if link != nil {
 		link.Close()
@@ -172,8 +172,8 @@ func (l *Line) Close() {
 	<-l.done
 }
 
-// end is the end of a closed line, on which nobody drives any more. Nobody can begin to, so what belongs
-// to the driver is the caller's.
+// end is the end of a closed line, on which nobody drives any more. Nobody can begin to, so what
+// belongs to the driver is the caller's.
 func (l *Line) end() {
 	l.port.Hangup()
 	close(l.wake)

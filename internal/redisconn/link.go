@@ -34,8 +34,8 @@ func newLink(conn redis.Conn, p *pace, lost func(*Link)) *Link {
 func (k *Link) Greeted() time.Duration { return k.greeted }
 
 // Close ends the connection, and with it an exchange under way. It may be called at any time and
-// repeatedly. When Close returns, the source knows whether something was under way. inFlight is looked at
-// when the connection is closed: nothing is written any more that it does not tell.
+// repeatedly. When Close returns, the source knows whether something was under way. inFlight is
+// looked at when the connection is closed: nothing is written any more that it does not tell.
 func (k *Link) Close() {
 	k.once.Do(func() {
 		if w := k.wire.Load(); w != nil && k.inFlight.Load() {
@@ -62,8 +62,8 @@ func (k *Link) send(cmds []Command) error {
 	return nil
 }
 
-// end ends an exchange and returns its error, which is never nil when the fuse has blown. owed says that
-// not all of it was answered. With an error the link is closed when end returns.
+// end ends an exchange and returns its error, which is never nil when the fuse has blown. owed says
+// that not all of it was answered. With an error the link is closed when end returns.
 func (k *Link) end(limit time.Duration, err error, owed bool) error {
 	k.inFlight.Store(owed)
 	if k.fuse.disarm() {
@@ -77,8 +77,7 @@ func (k *Link) end(limit time.Duration, err error, owed bool) error {
 	return at(k.where, err)
 }
 
-// report tells the dials that come after what became of an exchange. moved says that the server is of no
-// use.
+// report tells the next dials what became of an exchange. moved says that the server is of no use.
 func (k *Link) report(err error, moved bool) {
 	if err == nil && !moved {
 		k.pace.succeeded()

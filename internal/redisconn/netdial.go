@@ -13,7 +13,8 @@ import (
 // keepAlive is after how much silence the kernel asks whether the other side is there.
 const keepAlive = 15 * time.Second
 
-// NetDial returns a function that dials a [Wire]: over TLS if the configuration is not nil.
+// NetDial returns a function that dials a [Wire]: over TLS if the configuration is not nil. The
+// function blocks until ctx ends at most, and never longer than a dial may take.
 func NetDial(config *tls.Config) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialLimit)
@@ -38,8 +39,8 @@ func NetDial(config *tls.Config) func(ctx context.Context, network, addr string)
 	}
 }
 
-// handshake begins TLS. The server must have the name that addr begins with, if the configuration says
-// no other.
+// handshake begins TLS. The server must have the name that addr begins with, if the configuration
+// says no other. A server that closes, or answers otherwise, may not speak TLS at all.
 func handshake(ctx context.Context, t *tap, config *tls.Config, addr string) (*tls.Conn, error) {
 	if config.ServerName == "" {
 		config = config.Clone()
@@ -68,9 +69,9 @@ func Over(ctx context.Context, socket net.Conn, address string) *Wire {
 	return w
 }
 
-// A recorder learns which wires are dialled under a context that has it as the value of recorderKey.
-// redigo does not tell on what its connections stand, and a dialer of the user's hides the call of
-// [NetDial].
+// A recorder learns which wires are dialled under a context that has it as the value of
+// recorderKey. redigo does not tell on what its connections stand, and a dialer of the user's hides
+// the call of [NetDial].
 type recorder struct{ last atomic.Pointer[Wire] }
 
 type recorderKey struct{}
@@ -82,8 +83,8 @@ func recordWire(ctx context.Context, w *Wire) {
 	}
 }
 
-// wire returns the last wire that was dialled; nil if none was. The wire forgets what the dial has
-// written on it.
+// wire returns the last wire that was dialled; nil if none was. Nothing counts as written on it
+// yet.
 func (r *recorder) wire() *Wire {
 	w := r.last.Load()
 	if w != nil {

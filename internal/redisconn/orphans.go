@@ -10,15 +10,15 @@ import (
 const (
 	// maxOrphans bounds the list: the oldest goes.
 	maxOrphans = 256
-	// orphanLife is how long after its close a connection can do harm. The kernel has given up sending by
-	// then, and no blocking read of ours lasts longer.
+	// orphanLife is how long after its close a connection can do harm. The kernel has given up
+	// sending by then, and no blocking read of ours lasts longer.
 	orphanLife = 2 * time.Minute
 	// succession is how long an orphan waits for a connection that is made anyway.
 	succession = time.Second
 )
 
-// A session is how a server knows a connection. It names a connection for good: a server gives no id
-// twice while it runs, and each run of a server has an id of its own.
+// A session is how a server knows a connection. It names a connection for good: a server gives no
+// id twice while it runs, and each run of a server has an id of its own.
 type session struct {
 	id  int64  // of CLIENT ID; 0: not known
 	run string // the server's run_id; "": not known
@@ -34,14 +34,14 @@ type entry struct {
 
 // orphans are the connections that were given up with something under way.
 //
-// To close a connection is not the end of what was written on it. The kernel goes on sending: after a
-// cut of ten seconds, a command can be executed ten seconds after the network is well. A blocking read
-// that Redis does not know to be over takes the next signal with it. So each new connection first sends
-// CLIENT KILL for the orphans that the same run of the server knows. What comes later of them is not
-// read by the server any more.
+// To close a connection is not the end of what was written on it. The kernel goes on sending: after
+// a cut of ten seconds, a command can be executed ten seconds after the network is well. A blocking
+// read that Redis does not know to be over takes the next signal with it. So each new connection
+// first sends CLIENT KILL for the orphans that the same run of the server knows. What comes later
+// of them is not read by the server any more.
 //
-// A session is on the list before its connection's Close returns. Whoever dials because of that Close
-// finds the session there.
+// A session is on the list before its connection's Close returns. Whoever dials because of that
+// Close finds the session there.
 type orphans struct {
 	mu      sync.Mutex // guards the fields below
 	list    []orphan   // oldest first
@@ -55,14 +55,14 @@ type orphans struct {
 type orphan struct {
 	session
 	since time.Time // when it was closed
-	// elsewhere: another run of the server has answered since. Mostly the orphan's run is over then. But
-	// where two servers take turns behind one address, its connection may yet be killed.
+	// elsewhere: another run of the server has answered since. Mostly the orphan's run is over
+	// then. But where two servers take turns behind one address, its connection may yet be killed.
 	elsewhere bool
 }
 
 // enter takes note of a new connection's session. The entry's session stays unknown if another
-// connection has the same one, or had it when it was given up. Then a proxy puts us on connections that
-// others use as well, and from then on nothing is killed.
+// connection has the same one, or had it when it was given up. Then a proxy puts us on connections
+// that others use as well, and from then on nothing is killed.
 func (o *orphans) enter(e *entry, s session) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,8 +80,8 @@ func (o *orphans) enter(e *entry, s session) {
 	e.session = s
 }
 
-// leave takes note that a connection was closed, and whether something was under way on it. It returns
-// true if an orphan is left for which the caller must start a reaper.
+// leave takes note that a connection was closed, and whether something was under way on it. It
+// returns true if an orphan is left for which the caller must start a reaper.
 func (o *orphans) leave(e *entry, inFlight bool) (reap bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -124,17 +124,17 @@ func (o *orphans) killed(answered []session, refused bool) {
 	})
 }
 
-// reap has connections made for orphans that no other connection came for. Their owners may need none
-// any more, and a blocking read that is left would take a signal from those who wait elsewhere. reap
-// returns when no orphan is left that matters, or when ctx ends.
+// reap has connections made for orphans that no other connection came for. Their owners may need
+// none any more, and a blocking read that is left would take a signal from those who wait
+// elsewhere. reap returns when no orphan is left that matters, or when ctx ends.
 func (o *orphans) reap(ctx context.Context, connect func()) {
 	for pause(ctx, succession, nil) && o.matter() {
 		connect()
 	}
 }
 
-// matter reports whether an orphan is left for which a connection should be made. If not, the reaper
-// ends: that is decided under mu, so that leave starts another one for an orphan that comes later.
+// matter reports whether an orphan is left for which a connection should be made. If not, the
+// reaper ends. That is decided under mu, so that leave starts a reaper for the next orphan.
 func (o *orphans) matter() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 const (
 	leastPause = 20 * time.Millisecond // before the dial after a failure
 	mostPause  = time.Second           // which repeated failures double it to
-	// movedFor is for how long after a READONLY, MOVED or LOADING a success does not end the pauses. A
-	// demoted master answers reads, and refuses only what comes then.
+	// movedFor is for how long after a READONLY, MOVED or LOADING a success does not end the
+	// pauses. A demoted master answers reads, and refuses only what comes then.
 	movedFor = 2 * time.Second
 )
 
-// A pace keeps dials from becoming a storm. While connections or calls fail, there is a pause from one
-// dial to the next. The pause doubles with the failures, and ends with a call that succeeds. Without
-// failures a dial waits for nothing but its turn.
+// A pace keeps dials from becoming a storm. While connections or calls fail, there is a pause from
+// one dial to the next. The pause doubles with the failures, and ends with a call that succeeds.
+// Without failures a dial waits for nothing but its turn.
 type pace struct {
 	turn     chan struct{} // has room for the one dial that may be under way; nil: any number may
 	strained atomic.Bool   // pause is not 0; spares the mutex after every call
@@ -35,11 +35,11 @@ type pace struct {
 // newPace returns a pace whose dials take turns, if turn is not nil.
 func newPace(turn chan struct{}) *pace { return &pace{turn: turn, eased: make(chan struct{})} }
 
-// enter waits until a dial may begin; leave follows when the dial has ended. If ctx ends before, enter
-// returns false, and there is nothing to leave.
+// enter waits until a dial may begin; leave follows when the dial has ended. If ctx ends before,
+// enter returns false, and there is nothing to leave.
 //
-// A dial has its turn during the pause as well. So one pauses at a time, and those behind it learn from
-// how its dial ends.
+// A dial has its turn during the pause as well. So one pauses at a time, and those behind it learn
+// from how its dial ends.
 func (p *pace) enter(ctx context.Context) bool {
 	if p.turn != nil {
 		select {
@@ -67,8 +67,8 @@ func (p *pace) leave() {
 	}
 }
 
-// begin returns how long to wait before a dial, 0 to begin it now. After the wait the caller asks again:
-// dials that began meanwhile, or failures, may have moved next.
+// begin returns how long to wait before a dial, 0 to begin it now. After the wait the caller asks
+// again: dials that began meanwhile, or failures, may have moved next.
 func (p *pace) begin(now time.Time) (wait time.Duration, eased <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,9 +82,9 @@ func (p *pace) begin(now time.Time) (wait time.Duration, eased <-chan struct{}) 
 	return 0, nil
 }
 
-// failed takes note that a dial, a connection or a call failed; moved says that the server is of no
-// use, and why is the error of a dial, else nil. Several failures without a dial between them count as one: a thousand calls that one broken
-// connection failed say no more about the server than the first of them.
+// failed takes note that a dial, a connection or a call failed. moved says that the server is of no
+// use. why is the error of a dial, else nil. Several failures without a dial between them count as
+// one: a thousand calls on one broken connection say no more than the first of them.
 func (p *pace) failed(moved bool, why error) {
 	now := time.Now()
 	p.mu.Lock()
@@ -115,7 +115,7 @@ func (p *pace) last() error {
 }
 
 // succeeded takes note that a call succeeded. It is called after every exchange, and takes no mutex
-// without pauses. A failure at the same moment may be missed here: the next success ends the pauses.
+// without pauses. A failure at the same moment is seen by the next success.
 func (p *pace) succeeded() {
 	if !p.strained.Load() {
 		return
@@ -132,9 +132,7 @@ func (p *pace) succeeded() {
 }
 
 // jitter returns d ± 25 %, so that clients that failed together do not dial together.
-func jitter(d time.Duration) time.Duration {
-	return d*3/4 + rand.N(d/2)
-}
+func jitter(d time.Duration) time.Duration { return d*3/4 + rand.N(d/2) }
 
 // pause waits for d, or until early is closed. It returns false if ctx ends before.
 func pause(ctx context.Context, d time.Duration, early <-chan struct{}) bool {

@@ -9,10 +9,10 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// A guarded connection turns panics of a user's own redis.Conn into errors. Which goroutine meets the
-// panic is chance: a caller that drives the calls of others, or the line's own goroutine, where a panic
-// would end the process. So all calls in flight get the error, and the connection is given up like any
-// that broke.
+// A guarded connection turns panics of a user's own redis.Conn into errors. Which goroutine meets
+// the panic is chance: a caller that drives the calls of others, or the line's own goroutine, where
+// a panic would end the process. So all calls in flight get the error, and the connection is given
+// up like any that broke.
 //
 // conn is not embedded: a method that has no guard here cannot be called by mistake.
 type guarded struct{ conn redis.Conn }
@@ -27,8 +27,8 @@ func (g guarded) flush() (err error) {
 	return g.conn.Flush()
 }
 
-// receive waits for a reply. A limit above 0 is the read deadline, on connections that know one. With 0
-// the deadline is the dialer's, if it has set one.
+// receive waits for a reply. A limit above 0 is the read deadline, on connections that know one.
+// With 0 the deadline is the dialer's, if it has set one.
 func (g guarded) receive(limit time.Duration) (reply any, err error) {
 	defer recovered(&err)
 	if limit > 0 {
@@ -51,8 +51,8 @@ func recovered(err *error) {
 	}
 }
 
-// panicSite returns the function and the line that panicked. The stack is not unwound yet while recovered
-// runs: behind runtime.gopanic stands what has called it.
+// panicSite returns the function and the line that panicked. The stack is not unwound yet while
+// recovered runs: behind runtime.gopanic stands what has called it.
 func panicSite() string {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])

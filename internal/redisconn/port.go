@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// A Port dials for one owner: one dial at a time, however often the owner loses patience. A dial has
-// the limit of its own, dialLimit. Its connection is kept for the owner's next call. Its error is for
-// whoever waits at that moment, and for nobody else. A port is used by one goroutine at a time.
+// A Port dials for one owner: one dial at a time, however often the owner loses patience. A dial
+// has its own limit, dialLimit. Its connection is kept for the owner's next call. Its error is for
+// whoever waits at that moment, and nobody else. One goroutine uses a port at a time.
 //
-// Were a dial given up with its owner's patience, a server that takes longer to greet than the owner can
-// wait would never be reached.
+// Were a dial given up with its owner's patience, a server that takes longer to greet than the
+// owner can wait would never be reached.
 type Port struct {
 	source  *Source
 	pace    *pace
@@ -36,8 +36,8 @@ func (s *Source) NewPort() *Port { return &Port{source: s, pace: s.waits} }
 // newLinePort returns a port of s for a line.
 func (s *Source) newLinePort() *Port { return &Port{source: s, pace: s.lines} }
 
-// Dial returns a new connection. It blocks at most for the limit. A dial that takes longer goes on, and
-// the next call takes its connection. The errors are [ErrTimeout], [ErrClosed] or the dial's.
+// Dial returns a new connection. It blocks at most for the limit. A dial that takes longer goes on,
+// and the next call takes its connection. The errors are [ErrTimeout], [ErrClosed] or the dial's.
 func (p *Port) Dial(limit time.Duration) (*Link, error) { return p.dial(limit, nil) }
 
 // dial is Dial that also ends, with [ErrClosed], when stop is closed.
@@ -50,8 +50,8 @@ func (p *Port) dial(limit time.Duration, stop <-chan struct{}) (*Link, error) {
 	}
 	t := time.NewTimer(limit)
 	defer t.Stop()
-	// Only what ends the dial takes it from pending. After the other cases the goroutine goes on, and
-	// has the connection for the next call, or until Hangup.
+	// Only what ends the dial takes it from pending. After the other cases the goroutine goes on,
+	// and has the connection for the next call, or until Hangup.
 	select {
 	case link := <-p.pending.result:
 		p.pending = nil
@@ -69,8 +69,8 @@ func (p *Port) dial(limit time.Duration, stop <-chan struct{}) (*Link, error) {
 	}
 }
 
-// late returns the error of a dial that takes longer than its owner can wait, with where it leads, and
-// how the last attempt failed: there may have been a pause all the time.
+// late returns the error of a dial that takes longer than its owner can wait, with where it leads,
+// and how the last attempt failed: there may have been a pause all the time.
 func (p *Port) late(limit time.Duration) error {
 	err := fmt.Errorf("dialling: %w (%v)", ErrTimeout, limit.Round(time.Millisecond))
 	if last := p.pace.last(); last != nil {
@@ -83,9 +83,9 @@ func (p *Port) late(limit time.Duration) error {
 	return err
 }
 
-// slow reports whether all that an error of Dial says is that it takes long. Then those who can wait
-// longer go on waiting. Until a connection was made once, the time limit of a dialer of the user's is an
-// answer for all who ask.
+// slow reports whether all that an error of Dial says is that it takes long. Then those who can
+// wait longer go on waiting. Until a connection was made once, the time limit of a dialer of the
+// user's is an answer for all who ask.
 func (p *Port) slow(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, ErrTimeout) ||
@@ -101,8 +101,8 @@ func (p *Port) begin() bool {
 	ctx, cancel := context.WithCancel(s.ctx)
 	d := &dialling{cancel: cancel, result: make(chan *Link), failed: make(chan struct{})}
 	p.pending = d
-	// Owned by the port; ends when the dial fails, the port takes its connection or hangs up, or the
-	// source is closed. Source.Close waits for it.
+	// Owned by the port; ends when the dial fails, the port takes its connection or hangs up, or
+	// the source is closed. Source.Close waits for it.
 	go s.run(ctx, p.pace, d)
 	return true
 }
@@ -115,8 +115,8 @@ func (p *Port) Hangup() {
 	}
 }
 
-// run dials, and keeps the connection until it is taken or not wanted. Source.Close closes it that way,
-// too: ctx is one of the source's.
+// run dials, and keeps the connection until it is taken or not wanted. Source.Close closes it that
+// way, too: ctx is one of the source's.
 func (s *Source) run(ctx context.Context, p *pace, d *dialling) {
 	defer s.open.Done()
 	defer d.cancel()

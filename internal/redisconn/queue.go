@@ -10,15 +10,14 @@ import (
 // errBehind is the error of a call that had too little time left to be sent.
 var errBehind = fmt.Errorf("%w: the connection, or others, took too long", ErrTimeout)
 
-// A queue holds the calls of a line that nobody has begun, in the order in which the line gives them up.
-// The queue also says whether somebody drives: takes calls, writes them and reads their replies.
+// A queue holds the calls of a line that nobody has begun, in the order in which the line gives
+// them up. It also says whether somebody drives: takes calls, writes them and reads their replies.
 //
-// The drive is not a lock that is waited for. Whoever adds a call while nobody drives has the drive; the
-// driver gives the drive up, or hands it over, when it looks whether there is more. Both happen under
-// mu, so that no call is left behind without a driver.
+// Nobody waits for the drive. Whoever adds a call while nobody drives has the drive. The driver
+// gives it up when no call is left. Both happen under mu, so that no call is without a driver.
 //
-// Whether a call is ever written is decided under mu, too: by its caller, who may leave while it waits,
-// or by the driver, who begins it. Whoever comes first has decided.
+// Whether a call is ever written is decided under mu, too: by its caller, who may leave while the
+// call waits, or by the driver, who begins the call. Whoever comes first has decided.
 type queue struct {
 	spare []*Call // the driver's: an emptied batch, for its memory
 
@@ -32,7 +31,7 @@ type queue struct {
 // addLocked puts a call into the queue. It returns true if nobody drove: now the caller does.
 func (q *queue) addLocked(c *Call) (drive bool) {
 	c.by = c.Deadline
-	// A call is given up with those before it at the earliest. One with less time has to leave by itself.
+	// Those before a call are given up first. A call with less time leaves by itself.
 	if q.busy && c.by.Before(q.last) {
 		c.by = q.last
 	}
@@ -43,8 +42,8 @@ func (q *queue) addLocked(c *Call) (drive bool) {
 	return drive
 }
 
-// abandon reports whether a call could be given up by its caller: no driver has begun it, and it is never
-// sent. The call stays in the queue for the driver to remove.
+// abandon reports whether a call could be given up by its caller: no driver has begun it, and it is
+// never sent. The call stays in the queue for the driver to remove.
 func (q *queue) abandon(c *Call) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,8 +54,8 @@ func (q *queue) abandon(c *Call) bool {
 	return true
 }
 
-// rest reports whether there is more to drive, and whether the line is closed. If there is no more, the
-// drive is given up. If the line is closed then, the caller was the last driver.
+// rest reports whether there is more to drive, and whether the line is closed. If there is no more,
+// the drive is given up. If the line is closed then, the caller was the last driver and ends it.
 func (q *queue) rest() (more, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -71,8 +70,8 @@ func (q *queue) once() bool {
 	return slices.ContainsFunc(q.calls, func(c *Call) bool { return c.Once && c.state != abandoned })
 }
 
-// first removes abandoned calls from the front of the queue. It returns when the first one behind them
-// is given up; ok is false if there is none.
+// first removes abandoned calls from the front of the queue. It returns when the first one behind
+// them is given up; ok is false if there is none.
 func (q *queue) first() (until time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -87,8 +86,8 @@ func (q *queue) first() (until time.Time, ok bool) {
 	return q.calls[0].by, true
 }
 
-// fail removes and fails calls for which there is no connection: all of them, or with slow only those
-// whose time is up.
+// fail removes and fails calls for which there is no connection: all of them, or with slow only
+// those whose time is up.
 func (q *queue) fail(err error, slow bool) {
 	now := time.Now()
 	var failed []*Call
@@ -104,9 +103,9 @@ func (q *queue) fail(err error, slow bool) {
 	failAll(failed, false, err)
 }
 
-// take removes calls from the queue, and returns of them the batch that is to be written. Those whose
-// callers left are not in the batch, nor those that are not worth sending. An exchange may take as long
-// as needs. The driver gives taken back to recycle when the batch has ended.
+// take removes calls from the queue, and returns of them the batch that is to be written. Those
+// whose callers left are not in the batch, nor those that are not worth sending. An exchange may
+// take as long as needs. The driver gives taken back to recycle when the batch has ended.
 func (q *queue) take(needs time.Duration) (taken, batch []*Call) {
 	now, why := time.Now(), errBehind
 	var failed []*Call
@@ -115,7 +114,7 @@ func (q *queue) take(needs time.Duration) (taken, batch []*Call) {
 		why = ErrClosed
 	}
 	taken = q.cutLocked()
-	batch = taken[:0]
+	batch = taken[:0] // never ahead of the loop, which reads the same memory
 	for _, c := range taken {
 		switch {
 		case c.state == abandoned:
@@ -126,15 +125,15 @@ func (q *queue) take(needs time.Duration) (taken, batch []*Call) {
 			c.Sent = now
 			batch = append(batch, c)
 		}
-		c.state = begun
+		c.state = begun // also of those that fail: their callers must not leave any more
 	}
 	q.mu.Unlock()
-	failAll(failed, false, why)
+	failAll(failed, false, why) // without mu: it calls out
 	return taken, batch
 }
 
-// cutLocked removes from the queue as many calls as may go out together. The rest moves to the memory of
-// an earlier batch.
+// cutLocked removes from the queue as many calls as may go out together. The rest moves to the
+// memory of an earlier batch.
 func (q *queue) cutLocked() []*Call {
 	n, commands := 0, 0
 	for n < len(q.calls) && commands < maxBatch {
@@ -146,7 +145,7 @@ func (q *queue) cutLocked() []*Call {
 	return taken
 }
 
-// recycle keeps the memory of what take returned.
+// recycle keeps the memory of what take returned, and not the calls: those are their callers'.
 func (q *queue) recycle(taken []*Call) {
 	clear(taken)
 	q.spare = taken[:0]

@@ -13,7 +13,7 @@ type Source struct {
 	name   string          // told to Redis by CLIENT SETNAME where that is allowed; "" for none
 	ctx    context.Context // ended by Close
 	cancel context.CancelFunc
-	met    atomic.Bool  // a connection was made once
+	met    atomic.Bool  // a connection was made once: from then on failures may pass
 	links  atomic.Int64 // that are open
 
 	orphans orphans
@@ -42,8 +42,8 @@ func (s *Source) Met() bool { return s.met.Load() }
 func (s *Source) Links() int { return int(s.links.Load()) }
 
 // Close cancels the dials under way and waits for them, at most for the limit: a dialer that takes
-// no context cannot be hurried. The connection of such a dial is closed when it comes. Later dials fail
-// with [ErrClosed].
+// no context cannot be hurried. The connection of such a dial is closed when it comes. Later dials
+// fail with [ErrClosed]. The links that are open remain so: each belongs to its owner.
 func (s *Source) Close(limit time.Duration) {
 	s.mu.Lock()
 	s.closed = true
@@ -57,8 +57,8 @@ func (s *Source) Close(limit time.Duration) {
 	<-ctx.Done()
 }
 
-// enter counts a dial. It returns false if the source is closed. The count does not grow from zero beside
-// Close's Wait, which a WaitGroup would not allow: closed is set before, under the same mutex.
+// enter counts a dial. It returns false if the source is closed. A WaitGroup must not grow from
+// zero beside Wait, and does not: Close has set closed, under the same mutex, before it waits.
 func (s *Source) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

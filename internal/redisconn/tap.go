@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A tap is the socket of a wire, below TLS. It can be read without blocking, and be reset.
+// A tap is the socket of a wire, below TLS. A tap can be read without blocking, and be reset.
 type tap struct {
 	net.Conn
 	raw  syscall.RawConn // nil: this socket, or this system, cannot be read without blocking
 	read nowait          // the reader's
 
-	peeking bool        // the reader's: Read does not block
-	written atomic.Bool // something was, since the last forget
+	peeking bool        // the reader's: Read does not block, also where TLS calls it
+	written atomic.Bool // something was, since the wire's last forget
 }
 
 // newTap returns a tap on a socket.
@@ -40,7 +40,7 @@ func (t *tap) Read(p []byte) (int, error) {
 		return t.readBriefly(p)
 	}
 	n, err := t.read.from(t.raw, p)
-	if n == 0 && err == nil {
+	if n == 0 && err == nil { // as the kernel tells the end
 		return 0, io.EOF
 	}
 	return max(n, 0), err
@@ -51,7 +51,7 @@ const brief = time.Millisecond
 
 // readBriefly reads what is there, or comes within a moment.
 func (t *tap) readBriefly(p []byte) (int, error) {
-	if err := t.SetReadDeadline(time.Now().Add(brief)); err != nil {
+	if err := t.SetReadDeadline(time.Now().Add(brief)); err != nil { // the next read sets its own
 		return 0, err
 	}
 	n, err := t.Conn.Read(p)

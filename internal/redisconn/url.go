@@ -50,15 +50,12 @@ func (a *address) greeting() []Command {
 	var cmds []Command
 	switch {
 	case a.user != "":
-		cmds = append(cmds, Cmd("AUTH", a.user, a.password))
+		cmds = append(cmds, Command{"AUTH", []any{a.user, a.password}, isOK})
 	case a.password != "":
-		cmds = append(cmds, Cmd("AUTH", a.password))
+		cmds = append(cmds, Command{"AUTH", []any{a.password}, isOK})
 	}
 	if a.db != 0 {
-		cmds = append(cmds, Cmd("SELECT", a.db))
-	}
-	for i := range cmds {
-		cmds[i].Fits = isOK
+		cmds = append(cmds, Command{"SELECT", []any{a.db}, isOK})
 	}
 	return cmds
 }

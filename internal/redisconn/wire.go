@@ -5,10 +5,10 @@ import (
 	"net"
 )
 
-// A Wire is a connection to Redis as redigo sees it, above TLS. It hands out at most one reply for
-// each Read, so that redigo never reads ahead: what is left in the wire when every reply was read is
-// one too many. It hands out a reply when all of it is there, and none that is beyond the limits. One
-// goroutine reads and one writes at a time; Close and Reset may be called at any time.
+// A Wire is a connection to Redis as redigo sees it, above TLS. A wire hands out at most one reply
+// for each Read, so that redigo never reads ahead: what is left in the wire when every reply was
+// read is one too many. A reply is handed out when all of it is there, and never if it is beyond
+// the limits. One goroutine reads and one writes at a time. Close and Reset may come any time.
 type Wire struct {
 	net.Conn      // the socket, or TLS over it
 	tap      *tap // the socket
@@ -80,7 +80,7 @@ func (w *Wire) fill() error {
 		copy(grown, w.buf[w.start:])
 		w.buf, w.start = grown, 0
 	}
-	n, err := w.Conn.Read(w.buf[len(w.buf):cap(w.buf)])
+	n, err := w.Conn.Read(w.buf[len(w.buf):cap(w.buf)]) // not more than there is room for
 	w.buf = w.buf[:len(w.buf)+n]
 	if n > 0 {
 		return nil // the error comes again
@@ -101,8 +101,8 @@ func (w *Wire) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// surplus reports whether something was read that nobody asked for, now that every reply that is due
-// was handed out.
+// surplus reports whether more was read than asked for, when every reply that is due was handed
+// out.
 func (w *Wire) surplus() bool { return w.start < len(w.buf) }
 
 var (
@@ -110,8 +110,8 @@ var (
 	errGone  = errors.New("the other side closed the connection while it was idle")
 )
 
-// look returns an error if the connection, on which no reply is due, cannot be used any more. It does
-// not block.
+// look returns an error if the connection, on which no reply is due, cannot be used any more. It
+// does not block.
 func (w *Wire) look() error {
 	if w.failure != nil {
 		return w.failure
@@ -119,13 +119,13 @@ func (w *Wire) look() error {
 	if w.surplus() {
 		return errStray
 	}
-	w.tap.peeking = true
+	w.tap.peeking = true // no Read is under way: the reader is here
 	err := w.fill()
 	w.tap.peeking = false
 	switch {
 	case err == nil:
 		return errStray
-	case errors.Is(err, nothingThere{}):
+	case errors.Is(err, nothingThere{}): // so it is silent, and alive as far as the kernel knows
 		return nil
 	}
 	return errGone
@@ -137,12 +137,9 @@ func (w *Wire) silent() bool { return w.tap.raw == nil }
 // Reset ends the connection so that nothing that was written arrives any more.
 func (w *Wire) Reset() { w.tap.reset() }
 
-// Close ends the connection in order.
-func (w *Wire) Close() error { return w.Conn.Close() }
-
 // forget is called when a dial is over: only what is written from now on counts for used.
 func (w *Wire) forget() { w.tap.written.Store(false) }
 
-// used reports whether something was written since forget. If nothing was, the wire is not the one below
-// the connection: a dialer may reach several servers until it has found the right one.
+// used reports whether something was written since forget. If nothing was, the wire is not the one
+// below the connection: a dialer may reach several servers until it has found the right one.
 func (w *Wire) used() bool { return w.tap.written.Load() }
