@@ -32,7 +32,7 @@ func TestLayers(t *testing.T) {
 			if n, err := p.lines(); n > mostLines || err != nil {
 				t.Errorf("%d lines, %v; at most %d are wanted: a package that large does more than one thing", n, err, mostLines)
 			}
-			if strings.Contains(p.ImportPath, "/internal/testing/") || slices.Contains(inLoops, p.ImportPath) {
+			if strings.Contains(p.ImportPath, "/internal/testing/") {
 				return
 			}
 			arrows, err := p.arrows(exports)
@@ -45,9 +45,6 @@ func TestLayers(t *testing.T) {
 		})
 	}
 }
-
-// inLoops are packages whose files do not form layers yet.
-var inLoops = []string{module + "/internal/redisconn"}
 
 // mostLines is how large a package may be, without its tests.
 const mostLines = 3000
