@@ -18,8 +18,9 @@ type Lease struct {
 // Member returns which member of the pool it is.
 func (l *Lease) Member() string { return l.member }
 
-// Lock takes a member, and waits while all are taken: until it gets one or ctx ends. It blocks and fails
-// as lock.Mutex.Lock does, and returns [ErrEmpty] if the pool has no members, or loses the last.
+// Lock takes a member, and waits while all are taken, until it gets one or ctx ends. It blocks and
+// fails as lock.Mutex.Lock does. The error Is [ErrEmpty] if the pool has no members, or loses the
+// last one.
 func (p *Pool) Lock(ctx context.Context) (*Lease, error) {
 	if err := p.wrong(); err != nil {
 		return nil, err
@@ -29,10 +30,13 @@ func (p *Pool) Lock(ctx context.Context) (*Lease, error) {
 	return p.take(ctx, &anyMember{pool: p, waits: true}, p.client.Engine.Lock)
 }
 
-// TryLock takes a member if one is free, without waiting; if only names members, one of those; a list
-// that is empty but not nil is refused. It blocks and fails as lock.Mutex.TryLock does. If all are taken
-// the error is a [*lock.HeldError] with the owner whose lock has the least time left; if none belongs to
-// the pool it is [ErrEmpty].
+// TryLock takes a member if one is free, without waiting. If only names members, TryLock takes one
+// of those. A list that is empty but not nil is refused.
+//
+// It blocks and fails as lock.Mutex.TryLock does. Errors of its own:
+//
+//   - [*lock.HeldError]: all are taken. The owner is the one whose lock has the least time left.
+//   - [ErrEmpty]: none of them belongs to the pool.
 func (p *Pool) TryLock(ctx context.Context, only ...string) (*Lease, error) {
 	if err := p.wrong(); err != nil {
 		return nil, err
@@ -47,7 +51,7 @@ func (p *Pool) TryLock(ctx context.Context, only ...string) (*Lease, error) {
 	return p.take(ctx, &anyMember{pool: p, only: slices.Clone(only)}, p.client.Engine.TryLock)
 }
 
-// Do takes a member, waiting for it, runs fn while holding it, and releases it; see lock.Mutex.Do.
+// Do takes a member, waiting for it, runs fn while holding it, and releases it. See lock.Mutex.Do.
 func (p *Pool) Do(ctx context.Context, fn func(ctx context.Context, member string) error) error {
 	if err := p.wrong(); err != nil {
 		return err
@@ -64,10 +68,13 @@ func (p *Pool) Do(ctx context.Context, fn func(ctx context.Context, member strin
 		member = lease.member
 		return lease.Lease, nil
 	}
-	return p.client.Do(ctx, take, func(ctx context.Context, _ *lock.Lease) error { return fn(ctx, member) })
+	return p.client.Do(ctx, take, func(ctx context.Context, _ *lock.Lease) error {
+		return fn(ctx, member)
+	})
 }
 
-// take takes a member by the engine's Lock or TryLock.
+// take takes a member by the engine's Lock or TryLock. Both call the target's methods on this
+// goroutine, and have ended with it when they return. So what was got is the lease's.
 func (p *Pool) take(ctx context.Context, a *anyMember,
 	by func(context.Context, engine.Want) (*engine.Lease, error),
 ) (*Lease, error) {
@@ -86,7 +93,8 @@ func (p *Pool) take(ctx context.Context, a *anyMember,
 func (p *Pool) settings() (engine.Settings, error) {
 	settings, err := p.client.Settings(p.options)
 	if o := p.options; o != nil && (o.ID != "" || o.KeepID) {
-		err = errors.Join(err, engine.Invalid("ID and KeepID are for single locks: leave them out for a pool"))
+		err = errors.Join(err, engine.Invalid("ID and KeepID are for single locks:"+
+			" leave them out for a pool"))
 	}
 	return settings, err
 }

@@ -8,9 +8,12 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// Assign makes these the members, in the order in which they are preferred, and returns how many of them
-// are new and how many were there that are not among them. Members that are held when they leave stay
-// held until they are released.
+// Assign makes these the members, in the order in which they are preferred. It returns how many of
+// them are new, and how many others were there before. Those leave. Members that are held when they
+// leave stay held until they are released.
+//
+// The counts may be too small if Assign was sent twice, after a network error. The same is true of
+// the other calls that change a pool.
 func (p *Pool) Assign(ctx context.Context, members ...string) (added, removed int, err error) {
 	err = p.change(ctx, "assign to pool", members, func() (err error) {
 		added, removed, err = p.pools.Assign(ctx, p.name, members)
@@ -19,8 +22,8 @@ func (p *Pool) Assign(ctx context.Context, members ...string) (added, removed in
 	return added, removed, err
 }
 
-// Extend adds members behind those that the pool has, and returns how many are new. Waiters see them
-// within a second.
+// Extend adds members behind those that the pool has, and returns how many are new. Waiters see
+// them within a second.
 func (p *Pool) Extend(ctx context.Context, members ...string) (added int, err error) {
 	err = p.change(ctx, "extend pool", members, func() (err error) {
 		added, err = p.pools.Extend(ctx, p.name, members)
@@ -29,8 +32,8 @@ func (p *Pool) Extend(ctx context.Context, members ...string) (added int, err er
 	return added, err
 }
 
-// Shrink takes members out, and returns how many were there. Those that are held stay held until they are
-// released, and then nobody gets them.
+// Shrink takes members out, and returns how many were there. Those that are held stay held until
+// they are released. Then nobody gets them.
 func (p *Pool) Shrink(ctx context.Context, members ...string) (removed int, err error) {
 	err = p.change(ctx, "shrink pool", members, func() (err error) {
 		removed, err = p.pools.Shrink(ctx, p.name, members)
@@ -45,8 +48,11 @@ func (p *Pool) Clear(ctx context.Context) (removed int, err error) {
 	return removed, err
 }
 
-// change changes the members. It may do so twice: the second time changes nothing, but counts only what it
-// changed.
+// change changes the members. It may do so twice, after a network error. The second time changes
+// nothing then, and counts nothing.
+//
+// What is remembered is forgotten at the end, whatever came of the call. A read that began before
+// the change may be remembered after that: see freshFor.
 func (p *Pool) change(ctx context.Context, op string, members []string, do func() error) error {
 	if err := p.wrong(); err != nil {
 		return err
@@ -91,12 +97,12 @@ func (p *Pool) Contains(ctx context.Context, member string) (bool, error) {
 type MemberInfo struct {
 	Member string
 	Held   bool       // somebody holds it
-	Owner  lock.Owner // who, without the ID, and for how long; only if Held
-	NoLock bool       // its key in Redis is something else than a lock: nobody gets it until that is deleted
+	Owner  lock.Owner // if Held, who holds it, without the ID, and for how long
+	NoLock bool       // its key in Redis is no lock: nobody gets it until that key is deleted
 }
 
-// Status returns how each member stands, in their order. It blocks for a round trip for the members and
-// one for each 512 of them; those are not of one moment.
+// Status returns how each member stands, in their order. It blocks for a round trip for the
+// members, and for one for each 512 of them. What it returns is not of one moment.
 func (p *Pool) Status(ctx context.Context) ([]MemberInfo, error) {
 	members, err := p.Members(ctx)
 	if err != nil {
@@ -111,8 +117,11 @@ func (p *Pool) Status(ctx context.Context) ([]MemberInfo, error) {
 	return all, nil
 }
 
-// status appends how these members stand.
-func (p *Pool) status(ctx context.Context, members []string, all []MemberInfo) ([]MemberInfo, error) {
+// status appends how these members stand. It is one call of the client, so that Close need not wait
+// for all.
+func (p *Pool) status(ctx context.Context, members []string, all []MemberInfo) (
+	[]MemberInfo, error,
+) {
 	names := make([]string, len(members))
 	for i, m := range members {
 		names[i] = p.name + m
@@ -139,8 +148,8 @@ func (p *Pool) status(ctx context.Context, members []string, all []MemberInfo) (
 	return all, nil
 }
 
-// Health returns how many members are held and how many are free; those with NoLock are neither. It blocks
-// as [Pool.Status] does.
+// Health returns how many members are held and how many are free. Those with NoLock are neither. It
+// blocks as [Pool.Status] does.
 func (p *Pool) Health(ctx context.Context) (held, free int, err error) {
 	all, err := p.Status(ctx)
 	for _, m := range all {

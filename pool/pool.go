@@ -15,27 +15,29 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// ErrEmpty is the error of taking a member of a pool that has none.
+// ErrEmpty is the error of taking a member from a pool that has none.
 var ErrEmpty = store.ErrNoMembers
 
 // Options configure a [Pool]. Nil is ready for use, and so is a field's zero value.
 type Options struct {
-	// Spread has members tried from anywhere on, so that all are used about equally often, rather than
-	// in the order of the pool, so that the first ones are preferred.
+	// Spread has members tried from anywhere on, so that all are used about equally often. Without
+	// Spread they are tried in the order of the pool, and the first ones are preferred.
 	Spread bool
 
-	// Lock are the options of the members' locks: TTL, MaxHold and so on. ID and KeepID are for single
-	// locks and refused. Default: the client's.
+	// Lock are the options of the members' locks: TTL, MaxHold and so on. ID and KeepID are for
+	// single locks, and are refused. Default: the client's.
 	Lock *lock.MutexOptions
 }
 
-// A Pool is a name with members, as a client sees it. It holds nothing. Share it freely: its methods may
-// be called from any goroutine. Two values for the same name are the same pool, in any process.
+// A Pool is a name with members, as a client sees it. A Pool holds nothing. Share it freely: its
+// methods may be called from any goroutine. Two values for the same name are the same pool, in any
+// process.
 //
-// Most callers want [Pool.Do]. Bad names and options show at the first call, as lock.ErrInvalid, before
-// anything is sent. Each call blocks for one round trip unless it says otherwise, after a network error
-// for a second one, at most for two operation limits of 2 s and no longer than until its context ends.
-// Errors are those of package lock.
+// Most callers want [Pool.Do]. Bad names and options show at the first call, as lock.ErrInvalid,
+// before anything is sent. Errors are those of package lock.
+//
+// Unless a call says otherwise, it blocks for one round trip, and for a second one after a network
+// error. That takes at most two operation limits of 2 s, and ends with the context.
 type Pool struct {
 	client  *bridge.View[*lock.Lease, *lock.MutexOptions, lock.Owner]
 	pools   *store.Pools
@@ -45,11 +47,11 @@ type Pool struct {
 	err     error // what is wrong with the name
 
 	mu      sync.Mutex // guards the fields below
-	members []string   // as they were at the time of fresh
-	fresh   time.Time
+	members []string   // as they were read
+	fresh   time.Time  // when they were; zero: they are not known
 }
 
-// New returns the pool of this name. It does no I/O.
+// New returns the pool of this name. It does no input or output.
 func New(c *lock.Client, name string, o *Options) *Pool {
 	p := &Pool{client: bridge.Of(c), name: "{" + name + "}/"}
 	p.pools = p.client.Engine.Store().Pools()
@@ -58,8 +60,8 @@ func New(c *lock.Client, name string, o *Options) *Pool {
 	}
 	p.err = p.client.CheckName(p.name)
 	if p.err == nil && (name == "" || strings.ContainsAny(name, "{}")) {
-		p.err = engine.Invalid("the pool's name %.40q is empty or has braces, which choose the slot in"+
-			" Redis Cluster: give it a name without", name)
+		p.err = engine.Invalid("the pool's name %.40q is empty or has braces, which choose the"+
+			" slot in Redis Cluster: give it a name without", name)
 	}
 	return p
 }
@@ -67,16 +69,24 @@ func New(c *lock.Client, name string, o *Options) *Pool {
 // wrong returns what is wrong with the pool itself.
 func (p *Pool) wrong() error {
 	if p == nil || p.client == nil {
-		return fmt.Errorf("pool: %w: the pool is nil, or empty: use one that New returned", lock.ErrInvalid)
+		return fmt.Errorf("pool: %w: the pool is nil, or empty: use one that New returned",
+			lock.ErrInvalid)
 	}
 	return p.err
 }
 
-// freshFor is how long the members are remembered. One that has left is not taken in that time either:
-// the script that takes one looks.
+// freshFor is how long the members are remembered. What is remembered need not be true, even for so
+// long:
+//   - A member that has left is not taken. The script that takes one looks who belongs to the pool.
+//   - One that has come is found. The script says if the pool has others than it was asked for, and
+//     then the members are read again.
 const freshFor = time.Second
 
-// candidates returns the members in the order in which they are to be tried.
+// candidates returns the members in the order in which they are to be tried. fresh has them read,
+// whatever is remembered.
+//
+// The mutex is not held while Redis is asked. So several callers may read the members at once, and
+// the answer that comes last is remembered, though it may not be the newest.
 func (p *Pool) candidates(ctx context.Context, fresh bool, limit time.Time) ([]string, error) {
 	p.mu.Lock()
 	members, known := p.members, time.Since(p.fresh) < freshFor
@@ -95,7 +105,8 @@ func (p *Pool) candidates(ctx context.Context, fresh bool, limit time.Time) ([]s
 	return slices.Concat(members[n:], members[:n]), nil
 }
 
-// remember keeps what the members are; nil is not known.
+// remember keeps what the members are. nil forgets them. A list that is kept is never changed:
+// callers share it.
 func (p *Pool) remember(members []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,10 +16,14 @@ var errNoneOfThem error = noneOfThem{}
 
 type noneOfThem struct{}
 
-func (noneOfThem) Error() string { return "none of the members that were named belongs to the pool" }
+func (noneOfThem) Error() string {
+	return "none of the members that were named belongs to the pool"
+}
+
 func (noneOfThem) Unwrap() error { return ErrEmpty }
 
-// anyMember is any member of a pool, as what one call of Lock or TryLock acquires.
+// anyMember is any member of a pool, as what one call of Lock or TryLock acquires. It is for the
+// goroutine of that call alone.
 type anyMember struct {
 	pool   *Pool
 	only   []string // if not nil, the members that may be taken
@@ -32,13 +36,21 @@ type anyMember struct {
 func (a *anyMember) Name() string { return a.pool.name }
 
 // Place is the pool's own: a signal there says which member was released.
-func (a *anyMember) Place() signal.Name { return signal.Name{Kind: store.PoolKind, Name: a.pool.name} }
+func (a *anyMember) Place() signal.Name {
+	return signal.Name{Kind: store.PoolKind, Name: a.pool.name}
+}
 
-// Ask asks for any member: first for the one that is said to be free, then for all. All of it together ends
-// within the operation limit.
+// Ask asks for any member, in up to four steps. All of them together end within the operation
+// limit.
+//  1. If a try is in doubt, its repeat comes first, for the same members: only so it finds what the
+//     first one took. These may not be all.
+//  2. A signal said which member is free. That may be wrong by now, but costs one round trip where
+//     all members would be read first.
+//  3. All members are asked for, as they are remembered, or those that the caller named.
+//  4. If that says that what is remembered is of no use, the members are read, and asked for again.
 func (a *anyMember) Ask(ctx context.Context, by engine.Asker) (*engine.Lease, *store.Held, error) {
 	limit := store.LimitFromNow()
-	if doubt := by.InDoubt(); doubt != nil { // a repeat asks for the same members, which may not be all
+	if doubt := by.InDoubt(); doubt != nil {
 		lease, held, err := a.askThese(ctx, by, doubt.(*these).members, limit)
 		if answered(lease, err) {
 			return lease, held, err
@@ -64,7 +76,8 @@ func (a *anyMember) Ask(ctx context.Context, by engine.Asker) (*engine.Lease, *s
 	return lease, held, err
 }
 
-// askAll asks for any of the pool's members; fresh has them read again.
+// askAll asks for any of the pool's members. fresh has them read again. Who waits has them noted,
+// so that looks ask for how long these are held.
 func (a *anyMember) askAll(ctx context.Context, by engine.Asker, fresh bool, limit time.Time) (
 	*engine.Lease, *store.Held, error,
 ) {
@@ -78,10 +91,12 @@ func (a *anyMember) askAll(ctx context.Context, by engine.Asker, fresh bool, lim
 	return a.askThese(ctx, by, members, limit)
 }
 
-// askThese asks for any of these members.
-func (a *anyMember) askThese(ctx context.Context, by engine.Asker, members []string, limit time.Time) (
-	*engine.Lease, *store.Held, error,
-) {
+// askThese asks for any of these members. If none of them belongs to the pool, a try in doubt is
+// abandoned. Its repeat did not find what it may have taken, and the next try may be for other
+// members.
+func (a *anyMember) askThese(
+	ctx context.Context, by engine.Asker, members []string, limit time.Time,
+) (*engine.Lease, *store.Held, error) {
 	lease, held, err := by.Send(ctx, limit, &these{any: a, members: members})
 	if errors.Is(err, ErrEmpty) {
 		by.Abandon()
@@ -89,7 +104,8 @@ func (a *anyMember) askThese(ctx context.Context, by engine.Asker, members []str
 	return lease, held, err
 }
 
-// hint returns the member that the last signal said is free; "" for none. Signals are for those who wait.
+// hint returns the member that the last signal said is free, "" for none. Signals are for those who
+// wait: TryLock would take the hint away from them.
 func (a *anyMember) hint() string {
 	if !a.waits {
 		return ""
@@ -97,7 +113,8 @@ func (a *anyMember) hint() string {
 	return a.pool.pools.Freed(a.pool.name)
 }
 
-// answered reports whether asking for other members is of no use: one was got, or Redis did not answer.
+// answered reports whether to ask for other members is of no use: one was got, or Redis did not
+// answer.
 func answered(lease *engine.Lease, err error) bool {
 	return lease != nil || err != nil && !errors.Is(err, ErrEmpty)
 }
@@ -108,10 +125,12 @@ type these struct {
 	members []string
 }
 
+// acquisition returns the acquire of any of some members, in the words of the store.
 func (t *these) acquisition(o engine.Order, members []string) store.PoolAcquisition {
 	return store.PoolAcquisition{
 		Acquisition: store.Acquisition{
-			Name: t.any.pool.name, ID: o.ID, TTL: o.TTL, AtLeast: o.AtLeast, NoFence: o.NoFence, Signal: o.Signal,
+			Name: t.any.pool.name, ID: o.ID, TTL: o.TTL, AtLeast: o.AtLeast,
+			NoFence: o.NoFence, Signal: o.Signal,
 		},
 		Members: members,
 		Repeat:  o.Repeat,
@@ -119,6 +138,9 @@ func (t *these) acquisition(o engine.Order, members []string) store.PoolAcquisit
 }
 
 // Send sends one acquire.
+//
+// A repeat may have got another member than the first acquire gets when that is executed late. That
+// one is in the rest, which is cleaned up. Without a repeat nothing can come late.
 func (t *these) Send(ctx context.Context, limit time.Time, o engine.Order) (engine.Got, error) {
 	got, err := t.any.pool.pools.Acquire(ctx, limit, t.acquisition(o, t.members))
 	t.any.others = got.Others
@@ -126,14 +148,24 @@ func (t *these) Send(ctx context.Context, limit time.Time, o engine.Order) (engi
 		return engine.Got{Held: got.Held}, err
 	}
 	t.any.got = got.Member
-	others := slices.DeleteFunc(slices.Clone(t.members), func(m string) bool { return m == got.Member })
 	granted := engine.Got{
-		Name: t.any.pool.name + got.Member, Holding: got.Lock, Fence: got.Lock.Fence, Sent: got.Sent,
+		Name:    t.any.pool.name + got.Member,
+		Holding: got.Lock,
+		Fence:   got.Lock.Fence,
+		Sent:    got.Sent,
 	}
-	if len(others) > 0 {
+	if !o.Repeat {
+		return granted, nil
+	}
+	if others := without(t.members, got.Member); len(others) > 0 {
 		granted.Rest = t.any.pool.pools.AnyOf(t.acquisition(o, others))
 	}
 	return granted, nil
+}
+
+// without returns the members but one. The list itself stays as it is: it may be remembered.
+func without(members []string, one string) []string {
+	return slices.DeleteFunc(slices.Clone(members), func(m string) bool { return m == one })
 }
 
 // MayHold returns whichever of these is held under the id.
