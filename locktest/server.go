@@ -17,14 +17,17 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// A Server is a Redis inside the test. Its methods may be called from any goroutine, except those
-// that end the test when they are misused, which are for the test's own; what they do has happened
-// when they return. Make one with [Start].
+// A Server is a Redis inside the test. What its methods do has happened when they return. They may
+// be called from any goroutine, except those that end the test when they are misused. These are for
+// the goroutine of the test. Make a Server with [Start].
 type Server struct {
-	// Prefix and KeyFormat say which locks Expire and Steal are for: those of clients with these in their
-	// lock.Options. If neither is set, they are for the locks of the clients that [Server.Client] has made,
-	// and end the test if these have different ones; if it has made none, the options' defaults are meant.
-	// If one is set, both are taken as they are. Set them for clients that the program makes itself.
+	// Prefix and KeyFormat say which locks Expire and Steal are for: those of clients with these in
+	// their lock.Options. Set them for clients that the program makes itself. If one is set, both
+	// are taken as they are.
+	//
+	// If neither is set, the locks are those of the clients that [Server.Client] has made. If these
+	// clients have different ones, Expire and Steal end the test. If there is no such client, the
+	// options' defaults are meant.
 	Prefix    string
 	KeyFormat string
 
@@ -42,18 +45,20 @@ func Client(t T) *lock.Client {
 	return Start(t).Client(t, nil)
 }
 
-// Start runs a server until the end of the test. For a test in a synctest bubble start it inside the
-// bubble: clients in a bubble cannot use a server from outside. [Server.Client] ends the test then,
-// and connections of [Server.Pool] are refused.
+// Start runs a server until the end of the test. For a test in a synctest bubble start the server
+// inside the bubble. Clients in a bubble cannot use one from outside: [Server.Client] ends the test
+// then, and connections of [Server.Pool] are refused.
 func Start(t T) *Server {
 	s := &Server{t: t, redis: inmemory.New()}
 	t.Cleanup(s.redis.Close)
 	return s
 }
 
-// Client returns a client of the server that is closed at the end of the test; nil options are ready
-// for use. Two clients contend as two hosts do; give them labels to tell them apart. A delay ends
-// before the client is closed; with leases that are still held closing takes as long as their margin.
+// Client returns a client of the server that is closed at the end of the test. Nil options are
+// ready for use. Two clients contend as two hosts do. Give them labels to tell them apart.
+//
+// A delay ends before the client is closed. With leases that are still held, to close takes as long
+// as their margin.
 func (s *Server) Client(t T, o *lock.Options) *lock.Client {
 	t.Helper()
 	if err := s.redis.Usable(); err != nil {
@@ -84,6 +89,6 @@ func (s *Server) saw(o *lock.Options) {
 	}
 }
 
-// Pool returns a new pool of connections to the server, for programs that make their clients
-// themselves, with lock.New, and for what else a test wants of Redis. It is the caller's to close.
+// Pool returns a new pool of connections to the server. It is for programs that make their clients
+// themselves, with lock.New, and for what else a test wants of Redis. The caller closes it.
 func (s *Server) Pool() *redis.Pool { return s.redis.Pool() }

@@ -210,7 +210,8 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// A lease that is lost while the cache is asked once more is told too, unless the cache has the value.
+// A lease that is lost while the cache is asked once more is told too, unless the cache has the
+// value.
 func TestLossWhileLoading(t *testing.T) {
 	for what, test := range map[string]struct {
 		load func(context.Context) (string, bool, error)

@@ -8,48 +8,58 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// ErrNotStored: the value was computed but not stored. It comes together with the value, and with what
-// kept it from being stored: an error that Is [lock.ErrLost], or the one of Store. The next one who
-// asks computes it again.
+// ErrNotStored says that the value was computed but not stored. The value comes with that error. So
+// does what kept it from being stored: an error that Is [lock.ErrLost], or the one of Store. The
+// next one who asks computes the value again.
 var ErrNotStored = errors.New("once: value computed but not stored")
 
-// A Cache gets values by keys, from a cache or, if that has none, by computing and storing them. Set all
-// of its fields, and do not change them once it is in use. Its methods may be called from any goroutine.
+// A Cache gets values by keys, from a cache or, if that has none, by computing and storing them.
+// Set all of its fields, and do not change them once it is in use. Its methods may be called from
+// any goroutine.
 //
-// A process needs one for each kind of value: only calls of one Cache share the waiting. The functions
-// are called without any mutex held, Load from many goroutines at once.
+// A process needs one Cache for each kind of value: only calls of one Cache share the waiting. The
+// functions are called without any mutex held, Load from many goroutines at once.
 type Cache[K comparable, V any] struct {
 	// Mutex returns the lock for a key. Give keys that are computed apart different names.
 	Mutex func(key K) *lock.Mutex
 
-	// Load returns the value from the cache; ok is false if the cache has none, or one that is not to be
-	// used any more. An error ends Get. A Load that would rather have the value computed when the cache
-	// is broken returns false and no error; it is computed by one caller after the other then.
+	// Load returns the value from the cache. ok is false if the cache has none, or one that is not
+	// to be used any more. An error ends Get.
+	//
+	// A Load may return false and no error when the cache is broken. Then one caller after the
+	// other computes the value.
 	Load func(ctx context.Context, key K) (value V, ok bool, err error)
 
-	// Compute makes the value. Its context ends with the one given to Get, and when the lease is lost; it
-	// should stop then. It must not call Get for the same key, which would wait for itself.
+	// Compute makes the value. Its context ends with the one given to Get, and when the lease is
+	// lost. Compute should stop then. It must not call Get for the same key, which would wait for
+	// itself.
 	Compute func(ctx context.Context, key K) (V, error)
 
-	// Store puts a value into the cache. Its context is that of Compute. The lease was valid right before;
-	// fence is its fencing token, larger for whoever holds the lock later, or 0 with NoFence: a cache that
-	// keeps it with the value can refuse a smaller one, see the package's comment.
+	// Store puts a value into the cache. Its context is that of Compute. The lease was valid right
+	// before.
+	//
+	// fence is the fencing token of the lease, or 0 with NoFence. Whoever holds the lock later has
+	// a larger one. A cache that keeps the token with the value can refuse a smaller one: see the
+	// package's comment.
 	Store func(ctx context.Context, key K, value V, fence int64) error
 
 	queues queues[K] // of the keys that somebody waits for or computes
 }
 
-// Get returns the value of a key. It blocks for as long as Load takes and, if the cache does not have the
-// value, until another caller has computed it or this one has. ctx bounds all of it, but for the release
-// of the lock at the end, which takes one round trip, and at most two operation limits of 2 s.
+// Get returns the value of a key. It blocks for as long as Load takes. If the cache does not have
+// the value, Get blocks until another caller has computed it, or this one has. ctx bounds all of
+// that but the release of the lock at the end. The release takes one round trip, and at most two
+// operation limits of 2 s.
 //
-// No value comes with an error, except if that Is [ErrNotStored]. Otherwise it is the error of
-// [lock.Mutex.Lock], if the lock could not be had; what ended ctx, joined with context.Cause; or the
-// error of Load or Compute, joined with one that Is [lock.ErrLost] if the lease was lost meanwhile.
-// Missing fields are [lock.ErrInvalid]. What comes of releasing the lock is for the hooks of its client
-// to tell: it does not change the result.
+// No value comes with an error, except if that Is [ErrNotStored]. The other errors are:
 //
-// If Compute or another function panics, the lock is released and the panic goes on.
+//   - That of [lock.Mutex.Lock]: the lock could not be had.
+//   - What ended ctx, joined with context.Cause.
+//   - That of Load or Compute. If the lease was lost meanwhile, it also Is [lock.ErrLost].
+//   - [lock.ErrInvalid]: a field is missing.
+//
+// What comes of releasing the lock is for the hooks of its client to tell: it does not change the
+// result. If Compute or another function panics, the lock is released and the panic goes on.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (V, error) {
 	var none V
 	if err := c.check(ctx); err != nil {
@@ -102,6 +112,9 @@ func (c *Cache[K, V]) load(ctx context.Context, key K) (value V, ok bool, err er
 }
 
 // lead gets the value for all that wait in q.
+//
+// Deferred calls run from the last to the first. So the lock is released before the next one leads,
+// who would else wait for a lock that this process itself holds.
 func (c *Cache[K, V]) lead(ctx context.Context, key K, q *queue) (value V, err error) {
 	defer func() {
 		q.next() // also when a function panics
@@ -131,7 +144,8 @@ func (c *Cache[K, V]) lead(ctx context.Context, key K, q *queue) (value V, err e
 	return value, err
 }
 
-// compute computes the value, and stores it if the lease is still held.
+// compute computes the value, and stores it if the lease is still held. It asks Valid, which looks
+// at the clock. The timer that ends the context may be late.
 func (c *Cache[K, V]) compute(ctx context.Context, key K, lease *lock.Lease) (V, error) {
 	value, err := c.Compute(ctx, key)
 	if err != nil {

@@ -18,8 +18,8 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 
 type openFunc func(o *lock.Options) *lock.Client
 
-// onBoth runs a test on a real server and on the embedded one. Clients that it opens are closed at the
-// end of the test.
+// onBoth runs a test on a real server and on the embedded one. Clients that it opens are closed at
+// the end of the test.
 func onBoth(t *testing.T, test func(t *testing.T, open openFunc)) {
 	t.Parallel()
 	closing := func(t *testing.T, open func(*lock.Options) (*lock.Client, error)) openFunc {

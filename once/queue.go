@@ -58,17 +58,17 @@ func (qs *queues[K]) dropLocked(key K, q *queue) {
 	}
 }
 
-// A queue is the callers of one Cache that want the value of one key, which the cache does not have. One
-// of them leads: it waits for the lock, and computes. When it fails the next one leads. When it has the
-// value, all others leave and load it.
+// A queue is the callers of one Cache that want the value of one key, which the cache does not
+// have. One of them leads: it waits for the lock, and computes. When it fails the next one leads.
+// When it has the value, all others leave and load it.
 type queue struct {
 	turn  chan struct{} // one slot, which is full while somebody leads
-	fresh chan struct{} // closed when a leader has the value; nobody leads any more then
+	fresh chan struct{} // closed when a leader has the value: nobody leads any more then
 	users int           // guarded by the mutex of queues
 }
 
-// wait blocks until it is the caller's turn to lead (first), the value is in the cache (neither), or ctx
-// ends. Whoever leads calls next at the end.
+// wait blocks until it is the caller's turn to lead (first), the value is in the cache (neither),
+// or ctx ends. Whoever leads calls next at the end.
 //
 // No turn comes once the value is fresh, see next. So nobody leads a queue that has ended.
 func (q *queue) wait(ctx context.Context) (first bool, err error) {

@@ -1,6 +1,6 @@
-// Package inmemory is a Redis inside the process, reached without a network: miniredis with its clock
-// running, in-memory connections, and what a network can do to these. The packages embedded and
-// locktest are made of it. It knows no locks.
+// Package inmemory is a Redis inside the process, reached without a network. It is miniredis with
+// its clock running, in-memory connections, and what a network can do to these. The packages
+// embedded and locktest are made of it. It knows no locks.
 package inmemory
 
 import (
@@ -21,12 +21,13 @@ func Miniredis() *miniredis.Miniredis {
 	return m
 }
 
-// A Server is a Redis without a port. Its methods may be called from any goroutine. It has goroutines
-// only while it has connections: it need not be closed once its clients are. Make one with [New].
+// A Server is a Redis without a port. Its methods may be called from any goroutine. It has
+// goroutines only while it has connections: it need not be closed once its clients are. Make one
+// with [New].
 type Server struct {
 	redis *miniredis.Miniredis
 	late  *lateness      // of replies
-	pumps sync.WaitGroup // goroutines of wires, and calls of Eval; grows under mu, not once closed
+	pumps sync.WaitGroup // goroutines of wires and calls of Eval: grows under mu, not once closed
 	began time.Time      // when it was made
 
 	mu     sync.Mutex // guards the fields below
@@ -86,7 +87,8 @@ func (s *Server) Usable() error {
 	return nil
 }
 
-// dial connects a client.
+// dial connects a client. All of it is under the mutex, so that Down and Close see each wire, or
+// none is made.
 func (s *Server) dial() (net.Conn, error) {
 	if err := s.Usable(); err != nil {
 		return nil, err
@@ -106,19 +108,22 @@ func (s *Server) dial() (net.Conn, error) {
 	near, far := net.Pipe()
 	w := newWire(far, inner, s.late, s.forget)
 	s.wires[w] = struct{}{}
-	// Owned by the server, which waits for them in Close. They end when the wire is closed: by either
-	// end, by Down or by Close.
+	// Owned by the server, which waits for them in Close. They end when the wire is closed: by
+	// either end, by Down or by Close.
 	s.pumps.Go(w.send)
 	s.pumps.Go(w.receive)
 	s.pumps.Go(w.deliver)
 	return near, nil
 }
 
-// Delay makes every reply come so much late, until another delay is set. 0 ends the delay and delivers
-// what was held back. Commands are executed at once.
+// Delay makes every reply come so much late, until another delay is set. 0 ends the delay and
+// delivers what was held back. Commands are executed at once.
 func (s *Server) Delay(d time.Duration) { s.late.set(max(d, 0)) }
 
 // Down breaks all connections and refuses new ones, until Up. The server keeps its memory.
+//
+// The wires are closed when the mutex is free, since each calls forget, which takes it. None is
+// made meanwhile: dial refuses by then.
 func (s *Server) Down() {
 	s.mu.Lock()
 	s.down = true
@@ -156,7 +161,8 @@ func (s *Server) Eval(script string, keys []string, args ...any) error {
 	return err
 }
 
-// enter lets Close wait for whoever it returns true to, and who calls pumps.Done at the end.
+// enter lets Close wait for whoever it returns true to, and who calls pumps.Done at the end. The
+// mutex decides who was first, this call or Close.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +179,7 @@ func (s *Server) forget(w *wire) {
 	delete(s.wires, w)
 }
 
-// cut closes connections; the mutex must be free.
+// cut closes connections. The mutex must be free.
 func cut(wires []*wire) {
 	for _, w := range wires {
 		w.close()
@@ -190,6 +196,9 @@ func (s *Server) wiresLocked() []*wire {
 }
 
 // Close breaks all connections for good. After it no goroutine of the server is left.
+//
+// Nothing is added to pumps once closed is set under the mutex, so to wait for them is safe. The
+// Redis is closed last: the wires that end, and an Eval under way, use it.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true

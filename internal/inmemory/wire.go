@@ -10,11 +10,11 @@ import (
 // A wire is a client's connection to the embedded Redis: two pipes, and between them what a network
 // does. A wire can be cut, can be slow, and keeps replies that nobody reads yet.
 //
-// A net.Pipe holds nothing. Without replies that are kept, a client that writes a large batch before
-// reading would wait for a server that waits for the client.
+// A net.Pipe holds nothing. Without replies that are kept, a client that writes a large batch
+// before reading would wait for a server that waits for the client.
 //
-// Three goroutines work on a wire: send, receive and deliver. Each ends when the wire is closed, and
-// closes the wire when it ends.
+// Three goroutines work on a wire: send, receive and deliver. Each ends when the wire is closed,
+// and closes the wire when it ends.
 type wire struct {
 	client net.Conn // the far end of the client's pipe
 	redis  net.Conn // the near end of the server's
@@ -45,7 +45,8 @@ func newWire(client, redis net.Conn, late *lateness, closed func(*wire)) *wire {
 	}
 }
 
-// close cuts the wire. What is on its way is lost.
+// close cuts the wire. What is on its way is lost. Both ends of the wire and the server may do it:
+// the first one does, the others wait for that.
 func (w *wire) close() {
 	w.once.Do(func() {
 		close(w.done)
@@ -61,7 +62,8 @@ func (w *wire) send() {
 	_, _ = io.Copy(w.redis, w.client) // it ends when the wire is cut
 }
 
-// receive takes replies from Redis, as fast as they come.
+// receive takes replies from Redis, as fast as they come. One slot of more is enough: it says that
+// there are some, and deliver takes all before it waits again.
 func (w *wire) receive() {
 	defer w.close()
 	buffer := make([]byte, 4096)
