@@ -15,8 +15,8 @@ type Level string
 const (
 	// LevelOK says that it is as locks need it.
 	LevelOK Level = "ok"
-	// LevelAdvice says that locks work, and that something could be better. The text says what is at
-	// stake.
+	// LevelAdvice says that locks work, and that something could be better. The text says what is
+	// at stake.
 	LevelAdvice Level = "advice"
 	// LevelProblem says that locks do not work, or that a guarantee of this package is broken.
 	LevelProblem Level = "problem"
@@ -41,24 +41,30 @@ func (f Finding) String() string {
 	return line
 }
 
-// Check looks whether the Redis is fit for locks, and what of it the client's user may use: state,
-// version, role, cluster mode, eviction, persistence, replicas, timeout, hz, clock, latency, and then
-// each right, by its ACL rule. There is one finding for each, always in this order, and also if all
-// is well. A state in which Redis takes no locks now (it reads its data, say, or cannot write to its
-// disk) is a [LevelProblem]; what cannot be found out while it lasts refers to it. Rights that are missing
-// are a [LevelProblem] if locks need them, else [LevelAdvice].
+// Check looks whether the Redis is fit for locks, and what of it the client's user may use. There
+// is one finding for each subject, always in this order, and also if all is well:
+//   - state, version, role, cluster mode, eviction, persistence, replicas, timeout, hz, clock,
+//     latency.
+//   - each right, by its ACL rule.
 //
-// It is for operators, and for a program's start; it changes nothing. To find out about rights it
-// tries the commands, on keys of a name that nobody uses, most of them in a script that leaves nothing
-// behind; those that are denied get into Redis's ACL LOG. A user whose key patterns allow certain
-// names only is told that the general pattern is missing. What this user may not ask, or Redis does
-// not know, is [LevelUnknown].
+// A state in which Redis takes no locks now is a [LevelProblem]: it reads its data, say, or cannot
+// write to its disk. The finding about what cannot be found out in that state refers to it. A right
+// that is missing is a [LevelProblem] if locks need it, else [LevelAdvice].
 //
-// It blocks for about ten round trips and one blocking read of 0.1 s, which Redis may prolong. Each
-// round trip takes at most the operation limit of 2 s and is repeated once after a network error;
-// all ends with ctx. It uses one more connection for that time. An error says that Redis was not
-// reached and comes without findings; it Is [ErrClosed] if that is because the client is closed, and
-// [ErrInvalid] if ctx is nil. What a check finds wrong is never an error.
+// Check is for operators, and for a program's start. It changes nothing. To find out about rights
+// it tries the commands, on keys of a name that nobody uses. Most of the commands run in a script
+// that leaves nothing behind. Those that are denied get into Redis's ACL LOG. A user whose key
+// patterns allow certain names only is told that the general pattern is missing. What this user may
+// not ask, or Redis does not know, is [LevelUnknown].
+//
+// Check blocks for about ten round trips and one blocking read of 0.1 s, which Redis may prolong.
+// Each round trip takes at most the operation limit of 2 s, and is repeated once after a network
+// error. All of it ends with ctx. Check uses one more connection for that time.
+//
+// What a check finds wrong is never an error. An error says that Redis was not reached, and comes
+// without findings. The error Is:
+//   - [ErrClosed] if Redis was not reached because the client is closed.
+//   - [ErrInvalid] if ctx is nil.
 func (c *Client) Check(ctx context.Context) ([]Finding, error) {
 	if c.missing() {
 		return nil, engine.ErrNoClient
@@ -83,8 +89,8 @@ func (c *Client) Check(ctx context.Context) ([]Finding, error) {
 	return findings, nil
 }
 
-// whileOpen returns a context that ends with ctx and when the client is being closed. The caller must
-// cancel it.
+// whileOpen returns a context that ends with ctx and when the client is being closed. The caller
+// must cancel it.
 func (c *Client) whileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() { // owned by the caller; ends when it cancels, if not before

@@ -15,16 +15,16 @@ import (
 )
 
 // A Client is what the locks of one process share: connections, the waiting and the renewing. A
-// process needs one for each Redis; its methods may be called from any goroutine.
+// process needs one client for each Redis. Any goroutine may call the methods of a client.
 //
 // Most callers call [Client.Do], which holds a lock while a function runs. [Client.Mutex] names a
-// lock for everything else. [Client.Owner], [Client.List], [Client.Reset] and [Client.ResetAll] are for
-// operators and for cleaning up; [Client.Check] looks whether the Redis is fit for locks, and
+// lock for everything else. [Client.Owner], [Client.List], [Client.Reset] and [Client.ResetAll] are
+// for operators and for cleaning up. [Client.Check] looks whether the Redis is fit for locks.
 // [Client.Stats] tells what the client does.
 //
-// It costs Redis one connection for calls, one for renewals once a lease is renewed, and for waiting
-// one for each 64 names and one more. They are its own: a [redis.Pool] given to [New] is asked only how
-// to dial. Close it at the end.
+// A client costs Redis one connection for calls, and one for renewals once a lease is renewed. For
+// waiting it costs one for each 64 names and one more. The connections are the client's own: a
+// [redis.Pool] given to [New] is asked only how to dial. Close the client at the end.
 type Client struct {
 	seam     // for the packages beside this one
 	engine   *engine.Engine
@@ -35,11 +35,13 @@ type Client struct {
 // seam lets the packages beside this one use the engine.
 type seam = bridge.Seam[*Lease, *MutexOptions, Owner]
 
-// New returns a client for the Redis that a [redis.Pool] dials: with its TLS, its password and so on. The
-// client uses none of its connections. It should dial with [NetDial]. Without that, a connection that the
-// other side closed while it was idle is noticed by a PING at best, replies have no limits, and errors
-// do not name the address. docs/operating.md has the whole list. Nil options are ready for use. New does
-// no input or output. Its errors are all [ErrInvalid].
+// New returns a client for the Redis that a [redis.Pool] dials: with the pool's TLS, its password
+// and so on. The client uses none of the pool's connections. Nil options are ready for use. New
+// does no input or output. Its errors are all [ErrInvalid].
+//
+// The pool should dial with [NetDial]. Without NetDial, a PING at best notices a connection that
+// the other side closed while it was idle. Replies have no limits then, and errors do not name the
+// address. docs/operating.md has the whole list.
 func New(pool *redis.Pool, o *Options) (*Client, error) {
 	dialer, err := redisconn.PoolDialer(pool)
 	if err != nil {
@@ -54,9 +56,9 @@ func New(pool *redis.Pool, o *Options) (*Client, error) {
 //	rediss://[[user]:password@]host[:port][/db]           over TLS
 //	unix://[[user]:password@]/path/of/socket[?db=n]
 //
-// Nil options are ready for use. It does no I/O; the errors are all [ErrInvalid], and none repeats
-// any part of the URL. If the password would cross a network in the clear, Hooks.Warning is called
-// before Open returns.
+// Nil options are ready for use. Open does no input or output. Its errors are all [ErrInvalid], and
+// none repeats any part of the URL. If the password would cross a network in the clear,
+// Hooks.Warning is called before Open returns.
 func Open(url string, o *Options) (*Client, error) {
 	dialer, err := redisconn.ParseURL(url)
 	if err != nil {

@@ -10,32 +10,34 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// The branches that callers take. Errors of this package carry them; test with errors.Is.
+// The branches that callers take. Errors of this package carry them. Test with errors.Is.
 var (
-	// ErrHeld reports that somebody else holds the lock. The error is a [*HeldError], which says who.
-	// [Mutex.TryLock], [Mutex.Adopt], [Mutex.Seize] and [Client.Block] return it. [Mutex.Lock] and
-	// [Mutex.Do] return it with the error of their context. That of [Client.Reset] does not say who.
+	// ErrHeld reports that somebody else holds the lock. The error is a [*HeldError], which says
+	// who. [Mutex.TryLock], [Mutex.Adopt], [Mutex.Seize] and [Client.Block] return it. [Mutex.Lock]
+	// and [Mutex.Do] return it with the error of their context. The error of [Client.Reset] does
+	// not say who.
 	ErrHeld = engine.ErrHeld
 
 	// ErrLost reports that the lease ended before it was released. The error wraps what ended it.
-	// [Lease.Err], the cause of the lease's context, and all calls of a lost lease return it, and so
-	// does [Mutex.Do].
+	// [Lease.Err], the cause of the lease's context, and all calls of a lost lease return ErrLost,
+	// and so does [Mutex.Do].
 	ErrLost = engine.ErrLost
 
 	// ErrNotHeld reports that nobody holds the lock. [Client.Owner] and [Mutex.Adopt] return it.
-	// Of [Lease.Unlock] and [Lease.Detach] it means that the lease did not hold the lock any more, of
-	// [Client.ReleaseID] that it is not held under the id.
+	// From [Lease.Unlock] and [Lease.Detach] it means that the lease did not hold the lock any
+	// more. From [Client.ReleaseID] it means that the lock is not held under the id.
 	ErrNotHeld = engine.ErrNotHeld
 
-	// ErrMaxHold reports that a lease was held for as long as MaxHold allows. It comes with [ErrLost].
+	// ErrMaxHold reports that a lease was held for as long as MaxHold allows. It comes with
+	// [ErrLost].
 	ErrMaxHold = engine.ErrMaxHold
 
 	// ErrAlreadyHeld reports that the lock is held under the very id that MutexOptions.ID gives.
 	// [Mutex.TryLock], [Mutex.Lock] and [Mutex.Do] return it.
 	ErrAlreadyHeld = engine.ErrAlreadyHeld
 
-	// ErrTooManyWaiters reports that as many calls wait as Options.MaxWaiters allows. [Mutex.Lock] and
-	// [Mutex.Do] return it.
+	// ErrTooManyWaiters reports that as many calls wait as Options.MaxWaiters allows. [Mutex.Lock]
+	// and [Mutex.Do] return it.
 	ErrTooManyWaiters = engine.ErrTooManyWaiters
 
 	// ErrDetached reports that the lease has ended by [Lease.Detach]. [Lease.Err], the cause of the
@@ -46,13 +48,15 @@ var (
 	// lease's context, and all calls of the lease but Unlock return it.
 	ErrReleased = engine.ErrReleased
 
-	// ErrUnknown reports that it is not known whether Redis executed the command. Each call that sends
-	// one can return it, but for [Client.Check]. What could be left behind is being cleaned up, except
-	// under an id that the user gave. It expires at the latest with its TTL.
+	// ErrUnknown reports that it is not known whether Redis executed the command. Each call that
+	// sends a command can return it, but for [Client.Check]. What could be left behind is being
+	// cleaned up, except under an id that the user gave. What is left under such an id expires at
+	// the latest with its TTL.
 	ErrUnknown = engine.ErrUnknown
 
-	// ErrClosed reports that the client is closed, or is being closed. Each call that sends something
-	// returns it then, also one that waits. With [ErrLost] it says that Close ended the lease.
+	// ErrClosed reports that the client is closed, or is being closed. Each call that sends
+	// something returns it then, also one that waits. With [ErrLost] it says that Close ended the
+	// lease.
 	ErrClosed = engine.ErrClosed
 
 	// ErrWrongType reports that the lock's key, or one that belongs to it, holds something else.
@@ -95,8 +99,8 @@ func (e *lostError) Is(target error) bool { return target == ErrLost }
 // Unwrap returns the cause.
 func (e *lostError) Unwrap() error { return e.cause }
 
-// A waitError ends a Lock that did not get the lock: what ended the waiting, who held it when Redis
-// last answered, and what went wrong on the way.
+// A waitError ends a Lock that did not get the lock. It says what ended the waiting, who held the
+// lock when Redis last answered, and what went wrong on the way.
 type waitError struct {
 	name   string
 	waited time.Duration

@@ -7,48 +7,50 @@ import (
 	"github.com/holdfast-go/holdfast/internal/owner"
 )
 
-// A Filter says which locks [Client.ResetAll] resets and [Client.List] lists: those to which every
-// field applies that is set. With none, List lists all locks, whatever they hold, and ResetAll
-// refuses to reset.
+// A Filter says which locks [Client.ResetAll] resets and [Client.List] lists. They are those to
+// which every field applies that is set. With no field set, List lists all locks, whatever they
+// hold, and ResetAll refuses to reset.
 //
 // With any field but All, only locks match that a process of holdfast holds: those whose value is a
-// label and a ULID. Those under an id of somebody's own, of python-redis-lock and others do not match, nor do those that were
-// released and are only kept until their minimum is over (Options.HoldAtLeast): their holder ended
-// well, and a clean-up after others must not cut the minimum short.
+// label and a ULID. Locks under an id of somebody's own, of python-redis-lock and of others do not
+// match. Nor do locks that were released and are only kept until their minimum is over
+// (Options.HoldAtLeast). Their holder ended well, and a clean-up after others must not cut the
+// minimum short.
 type Filter struct {
-	// Label matches the label of the owner, whole: of who took the lock, also if it was detached, or adopted
-	// with KeepID since. With a label that only one process uses at a time
-	// this is the clean-up of what its earlier incarnation left.
+	// Label matches the label of the owner, whole. The owner is who took the lock, also if the lock
+	// was since detached, or adopted with KeepID. With a label that only one process uses at a
+	// time, this is the clean-up of what its earlier incarnation left.
 	Label string
 
 	// Host matches owners with a default label, hostname:pid, of this host. It does not ask whether
-	// they live: it resets the locks of running processes too.
+	// they live: the locks of running processes are reset too.
 	Host string
 
-	// DeadHere matches owners with a default label, hostname:pid, whose host is this one and whose
-	// process is gone, or began only after the lock was taken. It needs OnePIDNamespace, and a system
-	// that tells about processes (Unix).
+	// DeadHere matches owners with a default label, hostname:pid, of this host whose process is
+	// gone. An owner matches, too, whose process began only after the lock was taken. DeadHere
+	// needs OnePIDNamespace, and a system that tells about processes (Unix).
 	//
-	// That another process has the old one's id is noticed on Linux only, and only if it began at least 5 s
-	// after the lock was taken: clocks are stepped. If it is this very process, as in containers, where the id
-	// is always 1, it is noticed everywhere and at once.
+	// Another process may have the old one's id. That is noticed on Linux only. There it is noticed
+	// only if the other process began at least 5 s after the lock was taken: clocks are stepped. If
+	// the other process is this very one, that is noticed everywhere and at once. So it is in
+	// containers, where the id is always 1.
 	DeadHere bool
 
-	// OnePIDNamespace states that all processes that take locks under this hostname see each other's
-	// process ids. Containers of one pod, or containers on the host's network, have one hostname and
-	// do not: there DeadHere would take the living for dead.
+	// OnePIDNamespace states that all processes that take locks under this hostname see each
+	// other's process ids. Containers of one pod, or containers on the host's network, have one
+	// hostname and do not see them. There DeadHere would take the living for dead.
 	OnePIDNamespace bool
 
-	// Name matches the lock's name: * stands for any bytes, ? for one, all else for itself.
+	// Name matches the lock's name. In it * stands for any bytes, ? for one, all else for itself.
 	Name string
 
 	// OlderThan matches locks that were taken at least so long ago, by the owner's clock.
 	OlderThan time.Duration
 
-	// All matches whatever is there, other programs' locks and kept ones included, as long as the value
-	// has at most 1 KiB: a longer one is no lock's id, and [Client.Reset] is there for it. List leaves
-	// it out as well then, since it lists what ResetAll would reset. Of the other fields only Name goes
-	// with All.
+	// All matches whatever is there, other programs' locks and kept ones included, if the value has
+	// at most 1 KiB. A longer value is no lock's id, and [Client.Reset] is there for it. List
+	// leaves such a value out as well then, since it lists what ResetAll would reset. Of the other
+	// fields only Name goes with All.
 	All bool
 }
 

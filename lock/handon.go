@@ -9,20 +9,27 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Detach ends the lease but leaves the lock held, for somebody else to take over: it returns the id
-// with which [Mutex.Adopt] does that, or [Client.ReleaseID] releases the lock, in any process. The
-// lease's context ends, it is not renewed any more, and a later Unlock does nothing and returns
-// [ErrNotHeld]. From Detach on the key lives for a full TTL; without expiry, for ever. A HoldAtLeast is
-// not kept.
+// Detach ends the lease but leaves the lock held, for somebody else to take over. It returns the
+// lock's id. With that id [Mutex.Adopt] takes the lock over, or [Client.ReleaseID] releases it, in
+// any process.
 //
-// It blocks for one round trip, after a network error for a second one, at most for two operation
-// limits of 2 s and no longer than until ctx ends; before that, if the acquire had to be repeated, until
-// an operation limit has passed since, and if a renewal is being sent, until that is written or given up:
-// for a sixth of the TTL, and for the 2 s, at most. If ctx ends before anything was done, or is nil, the error says
-// so and the lease goes on. If the error Is [ErrNotHeld] the lease had ended before, and the lock is
-// released in the background if it is held still, or the lock turns out to be lost, which Hooks.Lost is
-// told; there is no id. After any other error the lease has ended and the
-// id is good, but Redis did not say so: the key lives for the rest of its TTL, or for ever without one.
+// The lease's context ends, and the lease is not renewed any more. A later Unlock does nothing and
+// returns [ErrNotHeld]. From Detach on the key lives for a full TTL, or without expiry for ever. A
+// HoldAtLeast is not kept.
+//
+// Detach blocks for one round trip, and after a network error for a second one. It blocks for that
+// at most for two operation limits of 2 s, and no longer than until ctx ends. Before that it waits:
+//   - until an operation limit has passed since the acquire, if the acquire had to be repeated.
+//   - until a renewal is written or given up, if one is being sent. That takes at most a sixth of
+//     the TTL, and at most 2 s.
+//
+// If ctx ends before anything was done, or is nil, the error says so and the lease goes on. If the
+// error Is [ErrNotHeld], the lease had ended before, or the lock turns out to be lost, and there is
+// no id. If the lease had ended, the lock is released in the background if it is held still. If the
+// lock is lost, Hooks.Lost is told.
+//
+// After any other error the lease has ended and the id is good, but Redis did not say so. The key
+// lives for the rest of its TTL then, or for ever without one.
 func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 	if ctx == nil {
 		return "", invalid("the context is nil: pass context.Background()")
@@ -39,23 +46,26 @@ func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 	return h.Detach(ctx)
 }
 
-// Adopt takes the lock over from whoever holds it under id: from a lease that was detached, in this
-// process or another one, or from a program that follows the same protocol. In one step Redis puts a
-// fresh id in its place (with MutexOptions.KeepID it stays), with the full TTL and a new fencing token.
+// Adopt takes the lock over from whoever holds it under id. That is a lease that was detached, in
+// this process or another one, or a program that follows the same protocol. In one step Redis puts
+// a fresh id in the place of id, with the full TTL and a new fencing token. With
+// MutexOptions.KeepID the id stays.
 //
-// A holder that did not detach is told at its next renewal, as with [Client.Reset], and until then there
-// are two. Its Unlock does not release the lock. With KeepID both hold only if its lease has a fencing
-// token: with NoFence nothing tells the two apart, and it goes on believing.
+// A holder that did not detach is told at its next renewal, as with [Client.Reset]. Until then
+// there are two. The Unlock of the former holder does not release the lock. With KeepID the last
+// holder is told, and its Unlock does not release the lock, only if its lease has a fencing token.
+// With NoFence nothing tells the two leases apart, and the former holder goes on believing.
 //
-// Whoever has the id can adopt the lock: of two that try with the same one, the second finds a fresh id
-// there and fails, but with KeepID both succeed, and the first is told at its next renewal. With KeepID
-// the id also goes on to carry the label of the one who took the lock: a clean-up by that label
-// ([Filter]) resets it, as it does a lock that was detached and not yet adopted.
+// Whoever has the id can adopt the lock. Of two that try with the same id, the second finds a fresh
+// id there and fails. With KeepID both succeed, and the first is told at its next renewal. With
+// KeepID the id also goes on to carry the label of the one who took the lock. A clean-up by that
+// label ([Filter]) resets the lock, as it does a lock that was detached and not yet adopted.
 //
-// It blocks as [Mutex.TryLock] does. If nobody holds the lock the error Is [ErrNotHeld], if somebody
-// holds it under another id it is a [*HeldError]. It Is [ErrUnknown] if Redis may have done it without
-// our learning of it: then the lock is released in the background, with KeepID left to expire. No lease
-// is held after an error.
+// Adopt blocks as [Mutex.TryLock] does. No lease is held after an error. The error Is:
+//   - [ErrNotHeld] if nobody holds the lock.
+//   - [ErrHeld], as a [*HeldError], if somebody holds the lock under another id.
+//   - [ErrUnknown] if Redis may have executed the command without our learning of it. Then the lock
+//     is released in the background, or with KeepID left to expire.
 func (m *Mutex) Adopt(ctx context.Context, id string) (*Lease, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -74,12 +84,14 @@ func (m *Mutex) Adopt(ctx context.Context, id string) (*Lease, error) {
 	return leaseOf(m.client.engine.TryLock(ctx, engine.Want{Target: n, Settings: m.settings.Settings, Op: "adopt"}))
 }
 
-// ReleaseID gives the lock of this name up that is held under id, from wherever, and wakes one waiter.
-// The error Is [ErrNotHeld] if it is not held under it. If a lease still holds it, that one is told at
-// its next renewal, as with [Client.Reset], and its HoldAtLeast is not kept.
+// ReleaseID gives up the lock of this name that is held under id, from wherever, and wakes one
+// waiter. If a lease still holds the lock, its holder is told at the next renewal, as with
+// [Client.Reset]. The HoldAtLeast of that lease is not kept.
 //
-// It blocks as [Client.Owner] does. The error Is [ErrUnknown] if Redis may have done it without telling;
-// the lock may be held under the id then, or not any more.
+// ReleaseID blocks as [Client.Owner] does. The error Is:
+//   - [ErrNotHeld] if the lock is not held under id.
+//   - [ErrUnknown] if Redis may have executed the command without telling. The lock may be held
+//     under id then, or not any more.
 func (c *Client) ReleaseID(ctx context.Context, name, id string) error {
 	if err := checkID(id); err != nil {
 		return err

@@ -10,26 +10,34 @@ import (
 )
 
 // List returns an iterator over the locks under the client's prefix that are held and that the
-// filter matches. It yields the owner of each one, without the ID, and with who waits for it. The zero
-// Filter matches all of them; with Filter.Name alone only those of holdfast's own ids match, so to see
-// all of some names set All as well. It is the dry run of [Client.ResetAll], which with the same
-// filter would reset what List yields. It changes nothing in Redis, and each range over it looks anew.
+// filter matches. It yields the owner of each lock, without the ID, and with who waits for the
+// lock. The zero Filter matches all locks. With Filter.Name alone only locks of holdfast's own ids
+// match. To see all locks of some names, set All as well.
 //
-// The locks come once each and in no order, as they are found: it looks at the names of all keys of
-// the database with SCAN, in batches, twice: for who waits, before the first lock, and then for the
-// locks. Owners are read in batches of at most 512, right before the first of a batch is yielded.
-// Those who wait are as their clients told in the last 5 s, which they do once a second: a wait of less
-// than a second may not appear, and one that has ended may for so long.
-// A lock that changes hands meanwhile appears with either owner; one that is taken or released
-// meanwhile may appear or not. Locks that are free do not, even if somebody waits for them.
+// List is the dry run of [Client.ResetAll], which with the same filter would reset what List
+// yields. List changes nothing in Redis, and each range over the iterator looks anew.
 //
-// Each round trip blocks at most for the operation limit of 2 s, after a network error for another
-// one, the whole until ctx ends. An error is the last pair, with a zero Owner; what came before it
-// is valid. It Is [ErrInvalid] if the filter or the context is not usable, and nothing was sent then;
-// [ErrClosed] if the client is closed; [ErrUnknown] if no reply came; the context's if that ended.
+// The locks come once each and in no order, as they are found. List looks at the names of all keys
+// of the database with SCAN, in batches, twice. The first look is for who waits, before the first
+// lock. The second look is for the locks. Owners are read in batches of at most 512, right before
+// the first of a batch is yielded.
 //
-// The loop's body may take its time, leave with break, and call anything, Close too: nothing is under
-// way while it runs. After a body that closed the client or ended ctx comes that error.
+// The waiters are those that their clients told of in the last 5 s. Clients tell once a second. So
+// a wait of less than a second may not appear, and one that has ended may appear for 5 s. A lock
+// that changes hands meanwhile appears with either owner. A lock that is taken or released
+// meanwhile may appear or not. Locks that are free do not appear, even if somebody waits for them.
+//
+// Each round trip blocks at most for the operation limit of 2 s, and after a network error for
+// another one. The whole blocks until ctx ends at most. An error is the last pair, with a zero
+// Owner. What came before the error is valid. The error Is:
+//   - [ErrInvalid] if the filter or the context is not usable. Nothing was sent then.
+//   - [ErrClosed] if the client is closed.
+//   - [ErrUnknown] if no reply came.
+//   - the context's error if ctx ended.
+//
+// The loop's body may take its time, leave with break, and call anything, Close too. Nothing is
+// under way while the body runs. If the body closed the client or ended ctx, that error comes after
+// it.
 func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[Owner, error] {
 	return func(yield func(Owner, error) bool) {
 		err := c.checkFilter(f)
@@ -42,7 +50,8 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[Owner, error] {
 	}
 }
 
-// list yields the locks until there are no more, or yield has had enough; then it returns nil.
+// list yields the locks until there are no more, or yield has had enough. Then it
+// returns nil.
 func (c *Client) list(ctx context.Context, f Filter, yield func(Owner) bool) error {
 	fail := func(err error) error { return engine.Explain("list all under", c.store.Prefix, err) }
 	waiters, err := c.waiters(ctx)
@@ -71,7 +80,7 @@ func (c *Client) list(ctx context.Context, f Filter, yield func(Owner) bool) err
 	return nil
 }
 
-// ended returns why a call cannot go on after user code ran in the midst of it: the rest of a batch
+// ended returns why a call cannot go on after user code ran in the midst of it. The rest of a batch
 // needs no Redis, which would say so.
 func (c *Client) ended(ctx context.Context) error {
 	select {
@@ -82,8 +91,8 @@ func (c *Client) ended(ctx context.Context) error {
 	}
 }
 
-// registerBatch bounds the registers that are read together. Redis may execute all of a batch before
-// it turns to others, and a register can have many names.
+// registerBatch bounds the registers that are read together. Redis may execute all of a batch
+// before it turns to others, and a register can have many names.
 const registerBatch = 32
 
 // waiters returns who waits for which lock.
@@ -112,9 +121,9 @@ func (c *Client) waiters(ctx context.Context) (map[string][]WaitInfo, error) {
 	return all, nil
 }
 
-// oncePerClient sorts the entries and leaves one for each client. A client has a register for each of
-// its wait connections. A name that moved from one to another is in both for a while, and the highest
-// count is taken.
+// oncePerClient sorts the entries and leaves one for each client. A client has a register for each
+// of its wait connections. A name that moved from one to another is in both for a while, and the
+// highest count is taken.
 func oncePerClient(infos []WaitInfo) []WaitInfo {
 	slices.SortFunc(infos, func(a, b WaitInfo) int {
 		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Client, b.Client),

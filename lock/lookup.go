@@ -9,11 +9,11 @@ import (
 )
 
 // Owner returns who holds the lock of this name, and for how long. The error Is [ErrNotHeld] if
-// nobody does. A holder that renews the lock can hold it for longer than Owner.TTL, and one whose TTL
-// is [NoExpiry] until somebody resets it.
+// nobody does. A holder that renews the lock can hold it for longer than Owner.TTL. One whose TTL
+// is [NoExpiry] can hold it until somebody resets it.
 //
-// Owner blocks for one round trip, after a network error for a second one, at most for two operation
-// limits of 2 s and no longer than until ctx ends.
+// Owner blocks for one round trip, and after a network error for a second one. It blocks at most
+// for two operation limits of 2 s, and no longer than until ctx ends.
 func (c *Client) Owner(ctx context.Context, name string) (Owner, error) {
 	var held *store.Held
 	err := c.call(ctx, "ask for the owner of", name, func() (err error) {
@@ -29,8 +29,8 @@ func (c *Client) Owner(ctx context.Context, name string) (Owner, error) {
 	return ownerOf(name, held), nil
 }
 
-// Locked reports whether somebody holds the lock of this name. It blocks as [Client.Owner] does. Use it
-// to look, not to decide: when it returns, the lock may have changed hands.
+// Locked reports whether somebody holds the lock of this name. It blocks as [Client.Owner] does.
+// Use it to look, not to decide: when Locked returns, the lock may have changed hands.
 func (c *Client) Locked(ctx context.Context, name string) (bool, error) {
 	_, err := c.Owner(ctx, name)
 	if errors.Is(err, ErrNotHeld) {

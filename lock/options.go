@@ -11,73 +11,78 @@ import (
 
 // Options configure a [Client]. Nil is ready for use, and so is a field's zero value.
 type Options struct {
-	// Prefix is put before every key, so that several applications can share a database: the lock N
-	// is the key <prefix>lock:N. It must contain neither "lock:" nor "lock-". In Redis Cluster it needs
-	// a hash tag, as in "{app}:", so that all keys are in one slot, whose server must be dialled.
-	// Default: none, which is what python-redis-lock uses.
+	// Prefix is put before every key, so that several applications can share a database. The lock N
+	// is the key <prefix>lock:N. Prefix must contain neither "lock:" nor "lock-". In Redis Cluster
+	// it needs a hash tag, as in "{app}:". All keys are in one slot then, whose server must be
+	// dialled. Default: none, which is what python-redis-lock uses.
 	Prefix string
 
-	// KeyFormat is how the key of a lock is made from its name, which stands for %s. With another format
-	// than that of python-redis-lock, programs that lock in another way share locks with holdfast, if they
-	// put a value there that only they know, with SET NX and a TTL: "%s" for redis-py, retools and
-	// bsm/redislock, whose key is the bare name. They push no signal when they release, so waiters here
-	// find the lock free by their timers and by looking once a second. The locks of one name in two
-	// formats are two locks.
+	// KeyFormat is how the key of a lock is made from its name, for which %s stands. With another
+	// format than that of python-redis-lock, programs that lock in another way share locks with
+	// holdfast. Such a program must put a value there that only it knows, with SET NX and a TTL.
+	// The format is "%s" for redis-py, retools and bsm/redislock, whose key is the bare name. They
+	// push no signal when they release. So waiters here find the lock free by their timers and by
+	// looking once a second. The locks of one name in two formats are two locks.
 	//
-	// If nothing stands before %s, and there is no Prefix, locks cannot be told from other keys: then
-	// [Client.ResetAll] and [Client.List] take only values that are a label and a ULID, and All is refused.
-	// A format, or a name in it, that makes a key beginning with "lock-" is refused, as are names that make
-	// one beginning with "lock:". Default: "lock:%s".
+	// If nothing stands before %s, and there is no Prefix, locks cannot be told from other keys.
+	// Then [Client.ResetAll] and [Client.List] take only values that are a label and a ULID, and
+	// All is refused. A format, or a name in it, that makes a key beginning with "lock-" is
+	// refused. So are names that make a key beginning with "lock:" in a format that has
+	// something else before %s. Default: "lock:%s".
 	KeyFormat string
 
-	// SignalTTL is how long the signal of a release waits for a waiter: 50 ms to 366 days. A signal that
-	// expires unread costs waiters up to 1 s, until their next look. One that nobody waits for wakes the
-	// next waiter once for nothing. python-redis-lock calls it signal_expire. Default: 1 s.
+	// SignalTTL is how long the signal of a release waits for a waiter: 50 ms to 366 days. A signal
+	// that expires unread costs waiters up to 1 s, until their next look. A signal that nobody
+	// waits for wakes the next waiter once for nothing. python-redis-lock calls it signal_expire.
+	// Default: 1 s.
 	SignalTTL time.Duration
 
-	// Label says who holds a lock: printable ASCII, at most 512 bytes, without braces and not ending
-	// in a colon and a number. Give each deployed incarnation a label of its own, used by one process
-	// at a time, if it is to clean up after itself at start with [Client.ResetAll]. An owner's id then
-	// shows neither host nor process, unless the label does. Default: hostname:pid.
+	// Label says who holds a lock. It is printable ASCII, at most 512 bytes, without braces and not
+	// ending in a colon and a number. A deployed incarnation can clean up after itself at start
+	// with [Client.ResetAll]. Give it a label of its own for that, used by one process at a time.
+	// An owner's id then shows neither host nor process, unless the label does. Default:
+	// hostname:pid.
 	Label string
 
-	// TTL is how long a lock outlives its last renewal: 50 ms to 366 days. A job that runs for long does
-	// not need a long TTL: the lock is renewed. A long TTL is for NoRenewal, as for a weekly job that
-	// nobody else may start; a crash keeps the lock for that long. Default: 30 s.
+	// TTL is how long a lock outlives its last renewal: 50 ms to 366 days. A job that runs for long
+	// does not need a long TTL: the lock is renewed. A long TTL is for NoRenewal, as for a weekly
+	// job that nobody else may start. A crash keeps the lock for that long. Default: 30 s.
 	//
-	// [NoExpiry] is for a lock that stays until it is released, whatever becomes of its holder: only
-	// somebody who resets it ends it then. It is taken with a TTL of 30 s, made permanent by a second
-	// command before Lock returns (by the renewing goroutine if that fails), and looked after every
-	// 10 s. It gets its 30 s back where a lock is left to expire: by MaxHold, by a lease that was
-	// dropped, by Close with KeepOnClose.
+	// [NoExpiry] is for a lock that stays until it is released, whatever becomes of its holder.
+	// Only somebody who resets it ends it then. Such a lock is taken with a TTL of 30 s. A second
+	// command makes it permanent before Lock returns. If that command fails, the renewing goroutine
+	// makes it permanent. The client looks after such a lock every 10 s. The lock gets its 30 s
+	// back where it is left to expire: by MaxHold, by a lease that was dropped, by Close with
+	// KeepOnClose.
 	TTL time.Duration
 
 	// Margin is how long before the key's expiry a lease ends: the time that the job needs to stop.
 	// Default: TTL/20, at least 10 ms, and at most the larger of 1 min and TTL/1,000.
-	// [Client.Close] waits for it: with a TTL of 7 days for 10 minutes. Unlock first, or give less.
+	// [Client.Close] waits for the margin: with a TTL of 7 days for 10 minutes. Unlock first, or
+	// give a shorter margin.
 	Margin time.Duration
 
-	// NoRenewal leaves leases to end after their TTL. Default: they are renewed. It does not go with
-	// NoExpiry: nobody would notice that the lock was lost.
+	// NoRenewal leaves leases to end after their TTL. Default: they are renewed. NoRenewal does not
+	// go with NoExpiry: nobody would notice that the lock was lost.
 	NoRenewal bool
 
-	// MaxHold is for how long a lease may be held, from the acquire on: 50 ms or more. Then it ends,
-	// its error Is [ErrMaxHold] and [ErrLost], and the key is left to expire with the TTL that it has then.
-	// So a job that hangs does not keep its lock for ever. Default: no limit.
+	// MaxHold is for how long a lease may be held, from the acquire on: 50 ms or more. Then the
+	// lease ends, and its error Is [ErrMaxHold] and [ErrLost]. The key is left to expire with the
+	// TTL that it has then. So a job that hangs does not keep its lock for ever. Default: no limit.
 	MaxHold time.Duration
 
-	// HoldAtLeast is for how long nobody else gets the lock after Lock or TryLock returned, even if it
-	// is released earlier: up to 366 days, and not more than MaxHold. It is for jobs that several hosts
-	// start at the same time, by clocks that differ, with [Mutex.TryLock]. A lease that ended otherwise
-	// than by Unlock keeps no minimum. Default: none.
+	// HoldAtLeast is for how long nobody else gets the lock after Lock or TryLock returned, even if
+	// it is released earlier. It is up to 366 days, and not more than MaxHold. It is for jobs that
+	// several hosts start at the same time, by clocks that differ, with [Mutex.TryLock]. A lease
+	// that ended otherwise than by Unlock keeps no minimum. Default: none.
 	HoldAtLeast time.Duration
 
 	// NoFence takes locks without a fencing token, which spares Redis a key for each name, and some
 	// time. [Lease.Fence] is 0 then. Default: each lease has one.
 	NoFence bool
 
-	// MaxWaiters bounds how many calls of Lock may wait at the same time in this client; one more is
-	// refused with [ErrTooManyWaiters]. Default: no limit.
+	// MaxWaiters bounds how many calls of Lock may wait at the same time in this client. One more
+	// is refused with [ErrTooManyWaiters]. Default: no limit.
 	MaxWaiters int
 
 	// KeepOnClose lets Close leave the keys of held leases to expire instead of releasing them.
@@ -160,7 +165,8 @@ func (o *Options) check() error {
 	return o.settings().check()
 }
 
-// None stands for no limit, where zero means the client's: as MutexOptions.MaxHold or MutexOptions.HoldAtLeast.
+// None stands for no limit, where zero means the client's: as MutexOptions.MaxHold or
+// MutexOptions.HoldAtLeast.
 const None time.Duration = -1
 
 // MutexOptions differ from the client's options for one [Mutex]. A zero field means the client's.
@@ -168,29 +174,34 @@ type MutexOptions struct {
 	TTL         time.Duration // as in Options
 	Margin      time.Duration // as in Options
 	NoRenewal   bool          // as in Options
-	Renew       bool          // renews leases though the client's options have NoRenewal; not with NoRenewal
+	Renew       bool          // overrules the NoRenewal of the client's options; not with NoRenewal
 	MaxHold     time.Duration // as in Options; None: no limit, whatever the client's options say
 	HoldAtLeast time.Duration // as in Options; None: no minimum, whatever the client's options say
 	NoFence     bool          // as in Options; a client without fencing cannot be overruled
 	Label       string        // as in Options; not together with ID
 
 	// SignalTTL is as in Options, for the releases of this lock's leases, those in the background
-	// included. [Client.Reset], [Client.ResetAll] and [Client.ReleaseID], which know no more than the
-	// name, and a waiter that gives back a signal which it did not use, go by the client's.
+	// included. [Client.Reset], [Client.ResetAll] and [Client.ReleaseID] go by the client's, since
+	// they know no more than the name. So does a waiter that gives back a signal which it did not
+	// use.
 	SignalTTL time.Duration
 
-	// ID is the owner id under which Lock and TryLock take the lock, instead of a fresh one each time:
-	// 1 to 512 bytes of printable ASCII, compared as it is with what Adopt, ReleaseID and python-redis-lock
-	// are given. Whoever knows it can adopt and release the lock. What stands before its last # is no
-	// secret: List, errors and hooks call the holder so, as a Label; "worker-7#9f2c61" is "worker-7". With
-	// no #, nothing of it is shown. If the lock is
-	// held under it already, they fail with [ErrAlreadyHeld]. An acquire of unknown outcome is neither
-	// repeated nor cleaned up, but left to expire. It does not go with NoFence: the fencing token tells
-	// two leases of one id apart.
+	// ID is the owner id under which Lock and TryLock take the lock, instead of a fresh one each
+	// time. It is 1 to 512 bytes of printable ASCII. It is compared as it is with what Adopt,
+	// ReleaseID and python-redis-lock are given. Whoever knows the ID can adopt and release the
+	// lock.
+	//
+	// What stands before the last # of the ID is no secret. List, errors and hooks call the holder
+	// so, as a Label: "worker-7#9f2c61" is "worker-7". With no #, nothing of the ID is shown.
+	//
+	// If the lock is held under the ID already, Lock and TryLock fail with [ErrAlreadyHeld]. An
+	// acquire of unknown outcome is neither repeated nor cleaned up, but left to expire. ID does
+	// not go with NoFence: the fencing token tells two leases of one id apart.
 	ID string
 
-	// KeepID has [Mutex.Adopt] leave the id as it is instead of putting a fresh one in its place; see there
-	// what that costs. It does not go with NoFence, for the same reason.
+	// KeepID has [Mutex.Adopt] leave the id as it is instead of putting a fresh one in its place.
+	// Adopt says what that costs. KeepID does not go with NoFence: the fencing token tells two
+	// leases of one id apart.
 	KeepID bool
 }
 

@@ -7,15 +7,16 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// NoExpiry stands for the TTL of a lock that never expires: as an option, to take one, or as what is
-// left of one.
+// NoExpiry stands for the TTL of a lock that never expires: as an option, to take one, or as what
+// is left of one.
 const NoExpiry time.Duration = store.NoExpiry
 
 // An Owner says who holds a lock.
 //
-// holdfast's own ids are a label, which defaults to hostname:pid, and a ULID, whose time says since
-// when. Of an id with a #, as MutexOptions.ID may be, what stands before the last # is the label, and
-// Since is not set. Other programs put anything there: then Label, Host, PID and Since are not set.
+// An id of holdfast's own is a label and a ULID. The label defaults to hostname:pid. The time of
+// the ULID says since when. Of an id with a #, as MutexOptions.ID may be, what stands before the
+// last # is the label, and Since is not set. Other programs put anything there: then Label, Host,
+// PID and Since are not set.
 type Owner struct {
 	Name  string        // of the lock
 	ID    string        // the whole id; only Client.Owner gives it, cut off after 1025 bytes
@@ -23,11 +24,11 @@ type Owner struct {
 	Host  string        // from a label of the form hostname:pid
 	PID   int           // likewise
 	Since time.Time     // by the owner's clock, in milliseconds; zero for an id without a ULID
-	TTL   time.Duration // left when Redis was asked, at most 100 years; NoExpiry for a lock without expiry
+	TTL   time.Duration // left when Redis was asked, at most 100 years; NoExpiry for no expiry
 	Kept  bool          // the owner has released it; nobody gets it before its HoldAtLeast is over
 
-	// Waiters are the clients that wait for the lock, by label. Only Client.List sets it; it is nil if
-	// nobody waits.
+	// Waiters are the clients that wait for the lock, by label. Only Client.List sets Waiters. It
+	// is nil if nobody waits.
 	Waiters []WaitInfo
 }
 

@@ -12,14 +12,16 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Reset gives the lock of this name up whoever holds it, and wakes one waiter. It returns whether it
-// was held and by whom, without the ID. A holder that renews its lease is told at its next renewal,
-// any other when its lease ends: until then there can be two.
+// Reset gives up the lock of this name, whoever holds it, and wakes one waiter. It returns whether
+// the lock was held and by whom, without the ID. A holder that renews its lease is told at its next
+// renewal, any other when its lease ends. Until then there can be two.
 //
-// It asks who holds the lock, and takes it from that one; if it has changed hands meanwhile, again, for
-// one operation limit of 2 s at most, after which the error Is [ErrHeld]. Each of the two steps blocks as
-// [Client.Owner] does. The error Is [ErrUnknown] if Redis may have done it without telling. It Is
-// [ErrWrongType], and nothing is changed, if the key is not a lock.
+// Reset asks who holds the lock, and takes the lock from that holder. If the lock has changed hands
+// meanwhile, Reset does both again, for one operation limit of 2 s at most. Each of the two steps
+// blocks as [Client.Owner] does. The error Is:
+//   - [ErrHeld] if the lock has changed hands until then.
+//   - [ErrUnknown] if Redis may have executed the command without telling.
+//   - [ErrWrongType], and nothing is changed, if the key is not a lock.
 func (c *Client) Reset(ctx context.Context, name string) (was Owner, held bool, err error) {
 	began := time.Now()
 	for {
@@ -36,7 +38,7 @@ func (c *Client) Reset(ctx context.Context, name string) (was Owner, held bool, 
 	}
 }
 
-// resetOnce takes the lock from whoever holds it at the moment, and from nobody else, so that what is
+// resetOnce takes the lock from whoever holds it at the moment, and from nobody else. So what is
 // executed late takes it from nobody. It returns who that was, nil for nobody.
 func (c *Client) resetOnce(ctx context.Context, name string) (seen *store.Held, err error) {
 	err = c.call(ctx, "reset", name, func() (err error) {
@@ -65,14 +67,17 @@ func (c *Client) resetOnce(ctx context.Context, name string) (seen *store.Held, 
 }
 
 // ResetAll gives up all locks under the client's prefix that the filter matches, and wakes their
-// waiters. It returns whom it took them from, without the IDs, also together with an error, after
-// which it may be called again. It looks at every key of the database with SCAN, in batches, and
-// never changes a key that is not a lock; of each lock it resets only the very value that the filter
-// judged, so a lock that changes hands meanwhile stays.
+// waiters. It returns whom it took them from, without the IDs, also together with an error. After
+// an error ResetAll may be called again.
 //
-// Each round trip blocks at most for the operation limit of 2 s, the whole until ctx ends or the
-// client is closed, which makes the error [ErrClosed]. It Is [ErrInvalid] if the filter is not usable;
-// then nothing was sent. [Client.List] with the same filter is the dry run.
+// ResetAll looks at every key of the database with SCAN, in batches. It never changes a key that is
+// not a lock. Of each lock it resets only the very value that the filter judged. So a lock that
+// changes hands meanwhile stays. [Client.List] with the same filter is the dry run.
+//
+// Each round trip blocks at most for the operation limit of 2 s. The whole blocks until ctx ends or
+// the client is closed. The error Is:
+//   - [ErrClosed] if the client is closed.
+//   - [ErrInvalid] if the filter is not usable. Nothing was sent then.
 func (c *Client) ResetAll(ctx context.Context, f Filter) ([]Owner, error) {
 	if err := c.checkFilter(f); err != nil {
 		return nil, err
@@ -104,8 +109,8 @@ func (c *Client) checkFilter(f Filter) error {
 	return f.check()
 }
 
-// matches returns the locks that the filter matches, in batches, each as it was right before. A lock
-// can come twice. An error is the end.
+// matches returns the locks that the filter matches, in batches, each as it was right before. A
+// lock can come twice. An error is the end.
 func (c *Client) matches(ctx context.Context, f Filter) iter.Seq2[[]Owner, error] {
 	return func(yield func([]Owner, error) bool) {
 		for keys, err := range c.pages(ctx, c.store.Locks(f.Name)) {
@@ -162,7 +167,8 @@ func (c *Client) matching(ctx context.Context, f Filter, keys []string) ([]Owner
 			continue
 		}
 		o := ownerOf(names[i], t)
-		// Without a beginning of its own any string may be there; with another one, holdfast's other keys.
+		// Without a beginning of its own any string may be there. With another beginning,
+		// holdfast's other keys may be there.
 		ours := (c.store.Apart() || o.ours()) && !c.store.Collides(names[i])
 		if ours && f.match(o, now) {
 			matched = append(matched, o)

@@ -17,9 +17,9 @@ type Stats struct {
 	Connections int   // to Redis, that are open
 }
 
-// Stats returns a snapshot: all of it is of one moment, save Connections, which are counted apart. The
-// loss of a lease is counted right after its Done was closed. It does no I/O and is cheap. After Close it
-// tells how things ended.
+// Stats returns a snapshot. All of it is of one moment, save Connections, which are counted apart.
+// The loss of a lease is counted right after its Done was closed. Stats does no input or output and
+// is cheap. After Close it tells how things ended.
 func (c *Client) Stats() Stats {
 	if c.missing() {
 		panic(engine.ErrNoClient)
