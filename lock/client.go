@@ -35,13 +35,13 @@ type Client struct {
 // seam lets the packages beside this one use the engine.
 type seam = bridge.Seam[*Lease, *MutexOptions, Owner]
 
-// New returns a client for the Redis that a [redis.Pool] dials: with the pool's TLS, its password
-// and so on. The client uses none of the pool's connections. Nil options are ready for use. New
-// does no input or output. Its errors are all [ErrInvalid].
+// New returns a client for the Redis that a [redis.Pool] dials: with its TLS, its password and so
+// on. The client uses no connection of the redis.Pool. Nil options are ready for use. New does no
+// input or output. Its errors are all [ErrInvalid].
 //
-// The pool should dial with [NetDial]. Without NetDial, a PING at best notices a connection that
-// the other side closed while it was idle. Replies have no limits then, and errors do not name the
-// address. docs/operating.md has the whole list.
+// The redis.Pool should dial with [NetDial]. Without NetDial, a PING at best notices a connection
+// that the other side closed while it was idle. Replies have no limits then, and errors do not name
+// the address. docs/operating.md has the whole list.
 func New(pool *redis.Pool, o *Options) (*Client, error) {
 	dialer, err := redisconn.PoolDialer(pool)
 	if err != nil {

@@ -31,8 +31,8 @@ import (
 //
 // To connect takes at most 10 s. The kernel asks after 15 s of silence whether the other side is
 // there. redis.DialConnectTimeout, DialKeepAlive and the DialTLS options have no effect. The
-// [redis.Pool] has to use DialContext, and to hand its context on. With Dial alone the pool gets
-// the limits of replies only.
+// [redis.Pool] has to use DialContext, and to hand its context on. With Dial alone the redis.Pool
+// gets the limits of replies only.
 func NetDial(config *tls.Config) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return redisconn.NetDial(config)
 }
