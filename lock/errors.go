@@ -50,8 +50,8 @@ var (
 
 	// ErrUnknown reports that it is not known whether Redis executed the command. Each call that
 	// sends a command can return it, but for [Client.Check]. What could be left behind is being
-	// cleaned up, except under an id that the user gave. What is left under such an id expires at
-	// the latest with its TTL.
+	// cleaned up, except under an id that the user gave. What is left behind expires at the latest
+	// with its TTL.
 	ErrUnknown = engine.ErrUnknown
 
 	// ErrClosed reports that the client is closed, or is being closed. Each call that sends

@@ -52,9 +52,9 @@ func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 // MutexOptions.KeepID the id stays.
 //
 // A holder that did not detach is told at its next renewal, as with [Client.Reset]. Until then
-// there are two. The Unlock of the former holder does not release the lock. With KeepID the last
-// holder is told, and its Unlock does not release the lock, only if its lease has a fencing token.
-// With NoFence nothing tells the two leases apart, and the former holder goes on believing.
+// there are two. The Unlock of the former holder does not release the lock. With KeepID these facts
+// hold only if the lease of that holder has a fencing token. With NoFence nothing tells the two
+// leases apart, and the former holder goes on believing that it has the lock.
 //
 // Whoever has the id can adopt the lock. Of two that try with the same id, the second finds a fresh
 // id there and fails. With KeepID both succeed, and the first is told at its next renewal. With

@@ -28,7 +28,7 @@ import (
 // meanwhile may appear or not. Locks that are free do not appear, even if somebody waits for them.
 //
 // Each round trip blocks at most for the operation limit of 2 s, and after a network error for
-// another one. The whole blocks until ctx ends at most. An error is the last pair, with a zero
+// another one. All of it ends with ctx at the latest. An error is the last pair, with a zero
 // Owner. What came before the error is valid. The error Is:
 //   - [ErrInvalid] if the filter or the context is not usable. Nothing was sent then.
 //   - [ErrClosed] if the client is closed.

@@ -19,7 +19,7 @@ import (
 // Reset asks who holds the lock, and takes the lock from that holder. If the lock has changed hands
 // meanwhile, Reset does both again, for one operation limit of 2 s at most. Each of the two steps
 // blocks as [Client.Owner] does. The error Is:
-//   - [ErrHeld] if the lock has changed hands until then.
+//   - [ErrHeld] if the lock went on changing hands for that long.
 //   - [ErrUnknown] if Redis may have executed the command without telling.
 //   - [ErrWrongType], and nothing is changed, if the key is not a lock.
 func (c *Client) Reset(ctx context.Context, name string) (was Owner, held bool, err error) {
@@ -74,7 +74,7 @@ func (c *Client) resetOnce(ctx context.Context, name string) (seen *store.Held, 
 // not a lock. Of each lock it resets only the very value that the filter judged. So a lock that
 // changes hands meanwhile stays. [Client.List] with the same filter is the dry run.
 //
-// Each round trip blocks at most for the operation limit of 2 s. The whole blocks until ctx ends or
+// Each round trip blocks at most for the operation limit of 2 s. All of it ends with ctx, or when
 // the client is closed. The error Is:
 //   - [ErrClosed] if the client is closed.
 //   - [ErrInvalid] if the filter is not usable. Nothing was sent then.

@@ -13,7 +13,7 @@ import "context"
 // before.
 //
 // No lease is held after an error. The error Is:
-//   - [ErrHeld], as a [*HeldError], if the lock has changed hands until then.
+//   - [ErrHeld], as a [*HeldError], if the lock went on changing hands for that long.
 //   - [ErrUnknown] if Redis may have executed the command without our learning of it. That is
 //     cleaned up in the background, and then nobody holds the lock. Under an id that
 //     MutexOptions.ID gives, the lock is left to expire.

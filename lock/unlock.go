@@ -20,8 +20,8 @@ import (
 //     over.
 //
 // After [ErrUnknown] the client goes on trying in the background, until the key must have expired
-// or the client is closed. After any other error Redis refuses, or the client was closed before.
-// The key expires with its TTL then, if it has one.
+// or the client is closed. Any other error says that Redis refuses, or that the client was closed
+// before. The key expires with its TTL then, if it has one.
 //
 // An acquire of this lease that had to be repeated may take the lock late. A client that lives
 // undoes that, for two minutes.
