@@ -314,7 +314,8 @@ func TestDownAndUp(t *testing.T) {
 		time.Sleep(25 * time.Second)
 		began := time.Now()
 		s.Up()
-		// A pause of Lock's, up to 200 ms, and one between two dials, a second with what is added at random.
+		// A pause of Lock's, up to 200 ms, and one between two dials, a second with what is added
+		// at random.
 		between(t, "Lock", (<-got).Sub(began), 0, 1500*time.Millisecond)
 		if time.Sleep(time.Minute); ctx.Err() != nil {
 			t.Errorf("the lease did not survive 25 s: %v", lease.Err())

@@ -1,6 +1,6 @@
 // Package locktest is for the tests of programs that use locks: a Redis inside the test, and faults
-// on purpose. A test can show what a job does when it loses its lock, when it cannot get the lock,
-// or when Redis is slow or gone.
+// on purpose. A test can show what a job does when it loses its lock or cannot get it, and when
+// Redis is slow or gone.
 //
 //	func TestImportRunsOnce(t *testing.T) {
 //		c := locktest.Client(t) // a *lock.Client on a server of its own

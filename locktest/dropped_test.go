@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/locktest"
 )
 
-// A program that forgets to unlock can be tested in a bubble: the garbage collector works outside of it,
-// and only leaves a note there, which ends the lease.
+// A program that forgets to unlock can be tested in a bubble: the garbage collector works outside
+// of it, and only leaves a note there, which ends the lease.
 func TestDroppedInABubble(t *testing.T) {
 	t.Parallel()
 	for what, o := range map[string]lock.MutexOptions{
@@ -52,7 +52,8 @@ func dropOne(t *testing.T, o *lock.MutexOptions) {
 	if i := <-lost; i.Name != "job" || !errors.Is(i.Err, lock.ErrLost) {
 		t.Errorf("Lost was told %+v", i)
 	}
-	// The collector's clean-up takes real time, in which a renewed lease goes on; any other may end first.
+	// The collector's clean-up takes real time, in which a renewed lease goes on; any other may end
+	// first.
 	if !o.NoRenewal {
 		if i := <-leaked; i.Name != "job" {
 			t.Errorf("Leaked was told %+v", i)

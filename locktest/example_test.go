@@ -108,8 +108,8 @@ func ExampleServer_Steal() {
 	// then: <nil> <nil>
 }
 
-// A program that makes its client itself, from a pool, and calls its locks as redis-py does: the test says
-// so too, because the server cannot know.
+// A program that makes its client itself, from a pool, and calls its locks as redis-py does: the
+// test says so too, because the server cannot know.
 func ExampleServer_Pool() {
 	t := &example{} // your *testing.T
 	defer t.end()

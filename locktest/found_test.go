@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/locktest"
 )
 
-// HoldAtLeast counts from when Lock returned, also if it took its time to make a lock permanent. The
-// simulator found it, by the seed 1148.
+// HoldAtLeast counts from when Lock returned, also if it took its time to make a lock permanent.
+// The simulator found it, by the seed 1148.
 func TestMinimumOfALockWithoutExpiry(t *testing.T) {
 	for _, ttl := range []time.Duration{30 * time.Second, lock.NoExpiry} {
 		t.Run(ttl.String(), func(t *testing.T) {

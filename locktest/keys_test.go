@@ -64,7 +64,8 @@ func own(t *testing.T, s *locktest.Server, o *lock.Options) *lock.Client {
 	return c
 }
 
-// faultsOf checks that both faults reach the lock, that the thief has a token, and that its end wakes.
+// faultsOf checks that both faults reach the lock, that the thief has a token, and that its end
+// wakes.
 func faultsOf(t *testing.T, s *locktest.Server, key string, a, b *lock.Client) {
 	t.Helper()
 	if lease, _ := hold(t, a, "job"); value(t, s, key) != lease.ID() {
@@ -121,7 +122,8 @@ func TestFaultsOfTwoKeys(t *testing.T) {
 	})
 }
 
-// Which of two locks of one name is meant must be said: the wrong one would look like a job that copes.
+// Which of two locks of one name is meant must be said: the wrong one would look like a job that
+// copes.
 func TestKeyIsNotClear(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {

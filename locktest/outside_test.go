@@ -35,8 +35,8 @@ func (f *fatal) ended(do func()) (said string) {
 	return ""
 }
 
-// A server that was started outside of a bubble is refused inside, in plain words. The runtime would
-// end the process with a nil pointer.
+// A server that was started outside of a bubble is refused inside, in plain words. The runtime
+// would end the process with a nil pointer.
 func TestStartedOutsideOfTheBubble(t *testing.T) {
 	const want = "started outside this synctest bubble: start it inside"
 	f := &fatal{T: t}

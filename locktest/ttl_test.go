@@ -34,8 +34,9 @@ func isCut(args []any) bool {
 	return args[0] == scripts.Extend.SHA1 && args[2+args[1].(int)+1] == "cut"
 }
 
-// A key whose TTL was raised to an hour is set right at the next renewal, with the default TTL, too. A cut
-// that was lost is repeated, and it may come whenever it likes: the key outlives the belief.
+// A key whose TTL was raised to an hour is set right at the next renewal, with the default TTL,
+// too. A cut that was lost is repeated, and it may come whenever it likes: the key outlives the
+// belief.
 func TestRaisedTTL(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

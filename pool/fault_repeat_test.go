@@ -15,9 +15,9 @@ import (
 	"github.com/holdfast-go/holdfast/pool"
 )
 
-// An acquire of any member was not answered, and is executed after its repeat: it takes another member
-// than the repeat did, or one that could not be had then. That one is given back, long before its TTL is
-// over.
+// An acquire of any member was not answered, and is executed after its repeat: it takes another
+// member than the repeat did, or one that could not be had then. That one is given back, long
+// before its TTL is over.
 func TestFaultRepeatTakesAnother(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -87,8 +87,8 @@ func TestFaultRepeatTakesAnother(t *testing.T) {
 	}
 }
 
-// The reply to an acquire of any member is lost. The repeat finds the member that it got, and takes no
-// second one.
+// The reply to an acquire of any member is lost. The repeat finds the member that it got, and takes
+// no second one.
 func TestFaultAcquireAnyReplyLost(t *testing.T) {
 	t.Parallel()
 	s, proxy := faulty(t)
@@ -109,7 +109,8 @@ func TestFaultAcquireAnyReplyLost(t *testing.T) {
 	unlock(t, lease)
 }
 
-// faulty returns a server that knows the scripts, so that each call is one EVALSHA, and a proxy before it.
+// faulty returns a server that knows the scripts, so that each call is one EVALSHA, and a proxy
+// before it.
 func faulty(t *testing.T) (*redistest.Server, *faultproxy.Proxy) {
 	t.Helper()
 	s := redistest.Start(t)

@@ -36,8 +36,8 @@ func held(t testing.TB, s *redistest.Server, name string, members int) []*pool.L
 	return leases
 }
 
-// waiters has so many wait for a member of each pool, and returns what they get. They give up at the end
-// of the test.
+// waiters has so many wait for a member of each pool, and returns what they get. They give up at
+// the end of the test.
 func waiters(t testing.TB, c *lock.Client, each int, names ...string) <-chan *pool.Lease {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -63,8 +63,8 @@ func waiters(t testing.TB, c *lock.Client, each int, names ...string) <-chan *po
 	return got
 }
 
-// 1,000 waiters for 100 members cost what one costs: the calls' connection, the renewals' and one that
-// waits.
+// 1,000 waiters for 100 members cost what one costs: the calls' connection, the renewals' and one
+// that waits.
 func TestManyWaitersAreCheap(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -111,8 +111,8 @@ func TestIdleWaitersAreCheap(t *testing.T) {
 	}
 }
 
-// An acquire of one of 1,000 members that was executed but not answered, and was given up, is cleaned up by
-// two commands.
+// An acquire of one of 1,000 members that was executed but not answered, and was given up, is
+// cleaned up by two commands.
 func TestFaultCancelledAcquireIsCheap(t *testing.T) {
 	t.Parallel()
 	s, proxy := faulty(t)
@@ -165,7 +165,8 @@ func TestFaultTryLockOnAHungServer(t *testing.T) {
 	}
 }
 
-// The members could not be read: nothing was acquired, and the error does not say that it may have been.
+// The members could not be read: nothing was acquired, and the error does not say that it may have
+// been.
 func TestFaultMembersAreNotRead(t *testing.T) {
 	t.Parallel()
 	s, proxy := faulty(t)

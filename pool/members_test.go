@@ -178,8 +178,8 @@ func TestClearWhileWaiting(t *testing.T) {
 	})
 }
 
-// A member whose key is something else than a lock is neither held nor free, and nobody gets it. It keeps
-// nobody from the others, nor from waiting for them.
+// A member whose key is something else than a lock is neither held nor free, and nobody gets it. It
+// keeps nobody from the others, nor from waiting for them.
 func TestMemberIsNoLock(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

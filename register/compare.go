@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// A Comparison says how the number that is stored must stand to the given one. The zero value is none.
+// A Comparison says how the number that is stored must stand to the given one. The zero value is
+// none.
 //
-// With Options.Tolerance numbers that differ by no more than it are equal, in all six: exactly one of
-// Less, Equal and Greater is true of any two numbers, LessOrEqual is Less or Equal, and so on. So with a
-// tolerance of 0.01, 0.995 is not Less than 1, and 1.005 is LessOrEqual.
+// With Options.Tolerance numbers that differ by no more than it are equal, in all six. Exactly one
+// of Less, Equal and Greater is true of any two numbers, LessOrEqual is Less or Equal, and so on.
+// So with a tolerance of 0.01, 0.995 is not Less than 1, and 1.005 is LessOrEqual.
 type Comparison int
 
 // The comparisons.
@@ -24,8 +25,8 @@ const (
 	Greater                              // stored > given
 )
 
-// comparisons has for each one its sign, and the relations of which it is true as register.lua wants
-// them.
+// comparisons has for each one its sign, and the relations of which it is true as register.lua
+// wants them.
 var comparisons = map[Comparison]struct{ sign, relations string }{
 	Less:           {"<", "<"},
 	LessOrEqual:    {"<=", "<="},
@@ -43,19 +44,21 @@ func (is Comparison) String() string {
 	return fmt.Sprintf("Comparison(%d)", int(is))
 }
 
-// Options say more about a comparison and what comes of it. Nil is ready for use, and so is a field's
-// zero value.
+// Options say more about a comparison and what comes of it. Nil is ready for use, and so is a
+// field's zero value.
 type Options struct {
-	// Expiry is for how long a register that is set stays, in milliseconds, rounded up. It replaces the
-	// expiry that the register had. Default: it does not expire. It is not for DeleteIf.
+	// Expiry is for how long a register that is set stays, in milliseconds, rounded up. It replaces
+	// the expiry that the register had. Expiry is not for DeleteIf. Default: the register does not
+	// expire.
 	Expiry time.Duration
 
-	// KeepExpiry leaves a register that is there with the expiry that it has, or has not. Expiry is for
-	// an absent one then. It is not for DeleteIf.
+	// KeepExpiry leaves a register that is there with the expiry that it has, or has not. Expiry is
+	// for an absent one then. KeepExpiry is not for DeleteIf.
 	KeepExpiry bool
 
-	// Tolerance is by how much numbers may differ that count as equal, see [Comparison]. It counts as the
-	// decimal that [Float] gives, and is added and subtracted exactly. Default: 0, not at all.
+	// Tolerance is by how much numbers may differ that count as equal, see [Comparison]. It counts
+	// as the decimal that [Float] gives, and is added and subtracted exactly. Default: 0, not at
+	// all.
 	Tolerance float64
 }
 

@@ -52,8 +52,8 @@ func Example() {
 	// 42 is too old: 43 is there
 }
 
-// The lowest price that was offered, forgotten an hour after the last one that was lower. An offer that is
-// lower by a tenth or less does not count: with that tolerance it is equal.
+// The lowest price that was offered, forgotten an hour after the last one that was lower. An offer
+// that is lower by a tenth or less does not count: with that tolerance it is equal.
 func ExampleRegister_SetIf() {
 	c, stop := start()
 	defer stop()
@@ -92,8 +92,8 @@ func ExampleRegister_DeleteIf() {
 	// Output: true 0 <nil>
 }
 
-// A count of failures in a window of an hour, which begins with the first one: what is set later keeps the
-// expiry that the register has.
+// A count of failures in a window of an hour, which begins with the first one: what is set later
+// keeps the expiry that the register has.
 func ExampleOptions() {
 	c, stop := start()
 	defer stop()

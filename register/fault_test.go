@@ -34,8 +34,8 @@ func loaded(t testing.TB) (*redistest.Server, *lock.Client) {
 	return s, c
 }
 
-// TestUnknown: of a call whose reply is lost it is not known whether it was executed. Those that set or
-// delete are not sent again, those that may be are.
+// TestUnknown: of a call whose reply is lost it is not known whether it was executed. Those that
+// set or delete are not sent again, those that may be are.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	set := func(ctx context.Context, c *lock.Client) error {

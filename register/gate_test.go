@@ -117,8 +117,8 @@ func TestBadTokens(t *testing.T) {
 	})
 }
 
-// TestOneWins: of many that set a number at once, those that are told so have set ever larger ones, each
-// over the one before.
+// TestOneWins: of many that set a number at once, those that are told so have set ever larger ones,
+// each over the one before.
 func TestOneWins(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *backend) {
 		ctx := soon(t)

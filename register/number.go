@@ -10,15 +10,17 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// A Number is a decimal number as text: digits with or without a sign, a point, and an exponent of up to
-// three digits; at most 400 bytes. Write it as a constant, "7" or "-1.5e-3", or make it with [Int] or
-// [Float]. Numbers count as what is written, exactly: "7", "7.0" and "70e-1" are equal, and no digit is
-// lost in a conversion to another type. There is no NaN and no infinity.
+// A Number is a decimal number as text of at most 400 bytes. It has digits, and may have a sign, a
+// point, and an exponent of up to three digits. Write it as a constant, "7" or "-1.5e-3", or make
+// it with [Int] or [Float].
 //
-// The zero value is no number; where something was read, it stands for nothing.
+// Numbers count as what is written, exactly. "7", "7.0" and "70e-1" are equal, and no digit is lost
+// in a conversion to another type. There is no NaN and no infinity.
+//
+// The zero value is no number. Where something was read, it stands for nothing.
 type Number string
 
-const maxNumber = 400 // bytes; a float64 written out with all its digits before the point has 309
+const maxNumber = 400 // bytes: a float64 written out with all its digits before the point has 309
 
 // form is what register.lua takes for a number too.
 var form = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$`)
@@ -26,9 +28,9 @@ var form = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1
 // Int returns a whole number.
 func Int(n int64) Number { return Number(strconv.FormatInt(n, 10)) }
 
-// Float returns the shortest decimal that reads back as f, as Python and JavaScript write it: of 0.1 it
-// is 0.1, and not the binary fraction next to it. A whole number that an int64 can hold comes with all
-// its digits. NaN and the infinities give what every method refuses.
+// Float returns the shortest decimal that reads back as f, as Python and JavaScript write it. Of
+// 0.1 that is 0.1, and not the binary fraction next to it. A whole number that an int64 can hold
+// comes with all its digits. NaN and the infinities give what every method refuses.
 func Float(f float64) Number {
 	size := math.Abs(f)
 	switch {
@@ -40,8 +42,8 @@ func Float(f float64) Number {
 	return Number(strconv.FormatFloat(f, 'g', -1, 64))
 }
 
-// Int64 returns n if it is whole and an int64 can hold it, however it is written. The error Is
-// [lock.ErrInvalid] otherwise.
+// Int64 returns n if it is whole and an int64 can hold it, however it is written. Otherwise the
+// error Is [lock.ErrInvalid].
 func (n Number) Int64() (int64, error) {
 	if err := n.check("number"); err != nil {
 		return 0, err
@@ -53,8 +55,8 @@ func (n Number) Int64() (int64, error) {
 	return r.Num().Int64(), nil
 }
 
-// Float64 returns the float64 that is nearest to n. The error Is [lock.ErrInvalid] if n is no number, or
-// if it is beyond what a float64 can hold.
+// Float64 returns the float64 that is nearest to n. The error Is [lock.ErrInvalid] if n is no
+// number, or if it is beyond what a float64 can hold.
 func (n Number) Float64() (float64, error) {
 	if err := n.check("number"); err != nil {
 		return 0, err
@@ -88,7 +90,8 @@ func (n Number) rat() *big.Rat {
 	return r
 }
 
-// around returns the smallest and the largest number that differ from n by no more than the tolerance.
+// around returns the smallest and the largest number that differ from n by no more than the
+// tolerance.
 func (n Number) around(tolerance float64) (low, high Number) {
 	if tolerance == 0 {
 		return n, n

@@ -7,7 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/register"
 )
 
-// all are the six comparisons, and of which relations of what is stored to what is given they are true.
+// all are the six comparisons, and of which relations of what is stored to what is given they are
+// true.
 var all = map[register.Comparison]string{
 	register.Less: "<", register.LessOrEqual: "<=", register.Equal: "=",
 	register.NotEqual: "<>", register.GreaterOrEqual: ">=", register.Greater: ">",

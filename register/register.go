@@ -11,23 +11,24 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// ErrNotNumber: the register's key holds something that is no number, or of another type than a string.
-// Nothing was changed. Such errors also are [lock.ErrWrongType].
+// ErrNotNumber says that the register's key holds something that is no number, or is of another
+// type than a string. Nothing was changed. Such errors also are [lock.ErrWrongType].
 var ErrNotNumber = errors.New("register: what is stored is no number")
 
-// A Register is the name of a number in Redis. It holds nothing itself: the number is there or absent.
-// Most callers want [Register.SetIf]. Share it freely; its methods may be called from any goroutine.
+// A Register is the name of a number in Redis. It holds nothing itself: the number is there or
+// absent. Most callers want [Register.SetIf]. Share a Register freely: its methods may be called
+// from any goroutine.
 //
-// Bad names show at the first call, as [lock.ErrInvalid], before anything is sent. Names are what a lock
-// may have, and share nothing with a lock of the same name.
+// Bad names show at the first call, as [lock.ErrInvalid], before anything is sent. Names are what a
+// lock may have. They share nothing with a lock of the same name.
 type Register struct {
 	client *bridge.View[*lock.Lease, *lock.MutexOptions, lock.Owner]
 	name   string
 }
 
-// New returns the register of this name, whose number is under the client's prefix and uses its
-// connection for calls. It does no I/O. The register needs no closing; once the client is closed, its
-// methods return [lock.ErrClosed].
+// New returns the register of this name. Its number is under the client's prefix, and it uses the
+// client's connection for calls. New does no input or output. The register needs no closing. Once
+// the client is closed, its methods return [lock.ErrClosed].
 func New(c *lock.Client, name string) *Register {
 	return &Register{client: bridge.Of(c), name: name}
 }
@@ -45,37 +46,43 @@ func (r *Register) there() *Register {
 
 // A Result is what came of a comparison.
 type Result struct {
-	// Done: the comparison was true, or the register was absent. Now the register holds the value that
-	// SetIf was given, or is absent after DeleteIf.
+	// Done says that the comparison was true, or that the register was absent. Now the register
+	// holds the value that SetIf was given, or is absent after DeleteIf.
 	Done bool
-	// Stored is what was there before, as it was written there; "" if the register was absent. If Done is
-	// false it is there still.
+	// Stored is what was there before, as it was written there, "" if the register was absent. If
+	// Done is false, that is there still.
 	Stored Number
 }
 
-// Get returns the number that is stored, as it was written there; ok is false if the register is absent.
+// Get returns the number that is stored, as it was written there. ok is false if the register is
+// absent.
 //
-// Like all methods it blocks for one round trip, at most for the operation limit of 2 s or until ctx
-// ends; after a network error it asks once more. The error Is [ErrNotNumber] if something else is
-// stored, else it is Redis's own or the network's.
+// Like all methods Get blocks for one round trip, at most for the operation limit of 2 s or until
+// ctx ends. After a network error it asks once more. Errors:
+//
+//   - [ErrNotNumber]: something else is stored.
+//   - Redis's own or the network's.
 func (r *Register) Get(ctx context.Context) (value Number, ok bool, err error) {
 	result, err := r.there().run(ctx, "read the register", true, nil)
 	return result.Stored, result.Stored != "", err
 }
 
-// SetIf sets the register to value if the number that is stored there stands to than as the comparison
-// says, or if nothing is stored: SetIf(ctx, Less, "7", "8", nil) sets 8 if less than 7 is stored. The
-// expiry is replaced too, or kept: see [Options].
+// SetIf sets the register to value if the number that is stored there stands to than as the
+// comparison says, or if nothing is stored. SetIf(ctx, Less, "7", "8", nil) sets 8 if less than 7
+// is stored. The expiry is replaced too, or kept: see [Options].
 //
-// It blocks for one round trip, at most for the operation limit of 2 s or until ctx ends. Errors:
+// SetIf blocks for one round trip, at most for the operation limit of 2 s or until ctx ends.
+// Errors:
 //
-//   - [ErrNotNumber]: something else is stored; it stays as it is.
-//   - [lock.ErrInvalid]: an argument is not usable; nothing was sent.
-//   - [lock.ErrUnknown]: it is not known whether the register was set. SetIf is not repeated then, because
-//     the second one meets what the first one stored, and can answer that nothing was done. Calling it
-//     again is safe where value itself passes the comparison, so that once more changes nothing but the
-//     expiry: LessOrEqual with the same number as than and value, say. Else ask with [Register.Get].
+//   - [ErrNotNumber]: something else is stored, and stays as it is.
+//   - [lock.ErrInvalid]: an argument is not usable. Nothing was sent.
+//   - [lock.ErrUnknown]: it is not known whether the register was set. SetIf is not repeated then.
 //   - Redis's own or the network's: the register was not set.
+//
+// A repeat would meet what the first one stored, and could answer that nothing was done. To call
+// SetIf again is safe where value itself passes the comparison: with LessOrEqual and the same
+// number as than and value, say. Then once more changes nothing but the expiry. Else ask with
+// [Register.Get].
 func (r *Register) SetIf(
 	ctx context.Context, is Comparison, than, value Number, o *Options,
 ) (Result, error) {
@@ -87,12 +94,12 @@ func (r *Register) SetIf(
 }
 
 // DeleteIf deletes the register if the number that is stored there stands to than as the comparison
-// says. Of an absent register the result is Done, with nothing Stored: it is gone, though not by this
-// call.
+// says. Of an absent register the result is Done, with nothing Stored: the number is gone, though
+// not by this call.
 //
-// It blocks and fails as [Register.SetIf] does. After [lock.ErrUnknown] it may be called again, if a number
-// that somebody sets meanwhile may be deleted too: Done then says that it is gone, but not what was
-// there.
+// It blocks and fails as [Register.SetIf] does. After [lock.ErrUnknown] it may be called again, if
+// a number that somebody sets meanwhile may be deleted too. Done then says that the number is gone,
+// but not what was there.
 func (r *Register) DeleteIf(
 	ctx context.Context, is Comparison, than Number, o *Options,
 ) (Result, error) {
@@ -103,7 +110,8 @@ func (r *Register) DeleteIf(
 	return r.there().run(ctx, "delete the register", false, args)
 }
 
-// run lets the script do what its arguments say. again allows it to be executed twice.
+// run lets the script do what its arguments say. again allows it to be executed twice. The client
+// is entered for all of that, so that Close waits for it.
 func (r *Register) run(ctx context.Context, op string, again bool, args []any) (Result, error) {
 	if err := r.client.CheckName(r.name); err != nil {
 		return Result{}, err
@@ -138,7 +146,7 @@ func (r *Register) run(ctx context.Context, op string, again bool, args []any) (
 // A notNumber says what is stored instead of a number.
 type notNumber struct {
 	name, key, text string
-	cause           error // Redis's, if it is of another type; then there is no text
+	cause           error // Redis's, if it is of another type: then there is no text
 }
 
 func (e *notNumber) Error() string {

@@ -14,7 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/register"
 )
 
-// TestComparisons: each comparison, to set and to delete, of each pair, and of nothing with its second.
+// TestComparisons: each comparison, to set and to delete, of each pair, and of nothing with its
+// second.
 func TestComparisons(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *backend) {
 		for _, pair := range pairs {
@@ -53,8 +54,8 @@ func compares(t *testing.T, b *backend, what, stored string, is register.Compari
 	check("delete if "+what, got, err, "")
 }
 
-// TestNoNumberIsGiven: what is no number is refused by each comparison, to set and to delete, of something
-// and of nothing, and as the value too; nothing changes.
+// TestNoNumberIsGiven: what is no number is refused by each comparison, to set and to delete, of
+// something and of nothing, and as the value too; nothing changes.
 func TestNoNumberIsGiven(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *backend) {
 		ctx, r := soon(t), register.New(b.client, "n")
@@ -212,7 +213,8 @@ func TestGet(t *testing.T) {
 	})
 }
 
-// TestExpiry: a register that is set gets the expiry of the options, or keeps its own if they say so.
+// TestExpiry: a register that is set gets the expiry of the options, or keeps its own if they say
+// so.
 func TestExpiry(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *backend) {
 		r := register.New(b.client, "n")

@@ -29,7 +29,8 @@ func (c countedConn) Flush() error {
 	return c.Conn.Flush()
 }
 
-// counted returns a client of the server that has its connection for calls, and what it sends on it.
+// counted returns a client of the server that has its connection for calls, and what it sends on
+// it.
 func (b *backend) counted(t *testing.T) (*lock.Client, *traffic) {
 	t.Helper()
 	var sent traffic

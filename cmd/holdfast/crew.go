@@ -19,7 +19,7 @@ import (
 const grace = 5 * time.Second
 
 // A crew is the demo's worker processes, and the pipe on which they report. It is for one
-// goroutine.
+// goroutine. The goroutines of its own speak to that one by channels.
 type crew struct {
 	redis  *anyredis.Redis
 	ttl    time.Duration
@@ -49,8 +49,8 @@ func newCrew(redis *anyredis.Redis, ttl time.Duration, stderr io.Writer) (*crew,
 		redis: redis, ttl: ttl, stderr: stderr, pipe: w,
 		events: make(chan event, 256), exits: make(chan *member, 64),
 	}
-	// Owned by c; ends when nobody can write to the pipe any more; events is closed then, and end
-	// waits for that.
+	// Owned by c. It ends when nobody can write to the pipe any more: all workers have ended, and end
+	// has closed our own write end. It closes events then, and end waits for that.
 	go func() {
 		defer close(c.events)
 		defer r.Close()
@@ -91,7 +91,8 @@ func (c *crew) start(name, label string) (*member, error) {
 		return nil, fmt.Errorf("cannot start %s: %w", name, err)
 	}
 	c.members = append(c.members, m)
-	// Owned by c; ends with the process, and end waits for that; exits has room for every process.
+	// Owned by c. It ends with the process, for which end waits. exits has room for every process, so
+	// it never blocks there, though nobody may read them any more.
 	go func() {
 		<-m.process.Done()
 		c.exits <- m
@@ -131,6 +132,9 @@ func (c *crew) named(label string) string {
 
 // end lets the workers end, and returns when they and the pipe are gone. The error names those that
 // did not end as they should.
+//
+// A worker ends when its stdin is closed. All are told first, and have one deadline together. The
+// rest of the events is read, since the goroutine that reads the pipe may stand at a full channel.
 func (c *crew) end() error {
 	for _, m := range c.members {
 		m.stdin.Close()
@@ -150,7 +154,7 @@ func (c *crew) end() error {
 		}
 	}
 	c.pipe.Close()
-	for range c.events { // what nobody wants to know any more
+	for range c.events { // nobody wants to know these any more
 	}
 	return errors.Join(errs...)
 }

@@ -65,7 +65,8 @@ type sighting struct {
 // seen returns how often a worker reported this.
 func (d *demo) seen(m *member, w what) int { return d.count[sighting{m.name, w}] }
 
-// all reports whether all these workers have reported this; of idle, for their last order.
+// all reports whether all these workers have reported this. For idle the report must be about their
+// last order.
 func (d *demo) all(members []*member, w what) bool {
 	for _, m := range members {
 		if w == idle && !d.idle(m) || d.seen(m, w) == 0 {

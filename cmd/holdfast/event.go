@@ -32,7 +32,7 @@ type what string
 
 const (
 	ready     what = "ready"     // it takes orders
-	waiting   what = "waiting"   // somebody else holds the lock; once for each job
+	waiting   what = "waiting"   // somebody else holds the lock: once for each job
 	acquired  what = "acquired"  // it holds the lock
 	renewed   what = "renewed"   // its lease goes on
 	unlocking what = "unlocking" // its job is done, the lock will be released now

@@ -27,7 +27,7 @@ func untilSignal(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	// Owned by main; ends with the context, by a signal or by stop; nobody needs to wait for it.
+	// Owned by main. It ends with the context, by a signal or by stop. Nobody needs to wait for it.
 	go func() {
 		select {
 		case s := <-signals:

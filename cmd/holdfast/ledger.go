@@ -14,7 +14,7 @@ type ledger struct {
 
 	acquired, renewals, resets int
 	handovers                  []time.Duration // from a release to a waiter's holding the lock
-	takeover, woken            time.Duration   // after a crash; after a reset
+	takeover, woken            time.Duration   // after a crash, and after a reset
 
 	broken []string // the claims that did not hold
 }
@@ -117,7 +117,7 @@ func (l *ledger) fail(format string, args ...any) {
 	l.broken = append(l.broken, fmt.Sprintf(format, args...))
 }
 
-// median and worst of the handovers; 0 if there were none.
+// median returns the median and the worst of the handovers, 0 if there were none.
 func (l *ledger) median() (p50, worst time.Duration) {
 	if len(l.handovers) == 0 {
 		return 0, 0

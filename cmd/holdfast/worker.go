@@ -20,14 +20,15 @@ One process of the demo, which starts it. It takes orders on stdin, reports on s
 when stdin does. REDIS_URL names the server.
 `
 
-// A worker is one process of the demo: a client, and the orders that it carries out in turn.
+// A worker is one process of the demo: a client, and the orders that it carries out in turn. Its
+// fields are for the goroutine that works. Hooks are called on others as well.
 type worker struct {
 	*reporter
 	client *lock.Client
 	label  string
 	pause  time.Duration // between two jobs
 
-	waits bool // the job under way has been reported as waiting; see work
+	waits bool // the job under way has been reported as waiting: see work
 }
 
 func runWorker(ctx context.Context, args []string, stdin io.Reader, stdout, _ io.Writer) error {
@@ -58,7 +59,7 @@ func runWorker(ctx context.Context, args []string, stdin io.Reader, stdout, _ io
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	orders := make(chan order)
-	// Owned by this process; ends with stdin, and that ends the process.
+	// Owned by this process. It ends with stdin, and has the process end then.
 	go func() {
 		defer cancel()
 		read(ctx, stdin, orders)
@@ -89,6 +90,8 @@ func read(ctx context.Context, stdin io.Reader, orders chan<- order) {
 	}
 }
 
+// obey carries out an order, and reports that it has. What kept it from that is no failure once ctx
+// has ended: the demo wants no more then.
 func (w *worker) obey(ctx context.Context, o order) {
 	do := w.work
 	if o.Do == "clear" {
@@ -145,7 +148,8 @@ func (w *worker) clear(ctx context.Context, _ order) error {
 	return err
 }
 
-// hooks report what happens to the worker's locks.
+// hooks report what happens to the worker's locks. Waiting is called on the goroutine that works.
+// Others may be called on any, so the reporter has a mutex.
 func (w *worker) hooks() lock.Hooks {
 	passing := func(err error) { w.tell(event{What: trouble, Text: err.Error()}) }
 	return lock.Hooks{

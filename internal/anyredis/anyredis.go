@@ -12,7 +12,7 @@ package anyredis
 import "time"
 
 // Variable is the environment variable with the URL of the server to use. A program that found a
-// server hands it to its child processes in this variable: a URL can have a password, and anybody
+// server hands it to its child processes in this variable. A URL can have a password, and anybody
 // can read a command line.
 const Variable = "REDIS_URL"
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Find returns the server to use. It fails if REDIS_URL names a server that does not answer, rather
-// than to take another one; and when ctx ends.
+// than to take another one. It fails when ctx ends, too.
 func Find(ctx context.Context) (*Redis, error) {
 	r := &Redis{Prefix: "holdfast-" + strings.ToLower(rand.Text()[:10]) + ":"}
 	if err := r.find(ctx); err != nil {
@@ -20,6 +20,8 @@ func Find(ctx context.Context) (*Redis, error) {
 	return r, nil
 }
 
+// find tries each way in turn. A private server that did not start because ctx ended is no reason
+// to take another one.
 func (r *Redis) find(ctx context.Context) error {
 	if r.URL = os.Getenv(Variable); r.URL != "" {
 		return r.foreign(ctx)

@@ -1,8 +1,8 @@
 // Package child runs processes that do not outlive this one, and that a Ctrl-C on the terminal does
-// not reach: their parent ends them, in its own order.
+// not reach. Their parent ends them, in its own order.
 //
-// On Linux a child dies with its parent however that ends. Elsewhere it should end when its stdin
-// does.
+// On Linux a child dies with its parent however that ends. Elsewhere a child should end when its
+// stdin does.
 package child
 
 import (
@@ -16,10 +16,10 @@ import (
 type Process struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed when the child has ended and was waited for
-	err  error         // how it ended; set before done is closed
+	err  error         // how it ended: set before done is closed
 }
 
-// Start starts a command, which must be used for nothing else then. Whoever calls it must see to
+// Start starts a command, which must be used for nothing else then. Whoever calls Start must see to
 // it that the child ends: see [Process.Kill].
 func Start(cmd *exec.Cmd) (*Process, error) { return StartWithin(nil, cmd) }
 
@@ -32,7 +32,7 @@ func StartWithin(within func(live func() error) error, cmd *exec.Cmd) (*Process,
 	cmd.SysProcAttr = attributes()
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
-	// Owned by p; ends with the child; done is closed then.
+	// Owned by p. It ends with the child, and closes done then.
 	go p.run(within, started)
 	if err := <-started; err != nil {
 		return nil, err
@@ -65,13 +65,13 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Done returns a channel that is closed when the child has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Wait blocks until the child has ended, and returns an error if it failed; see [exec.Cmd.Wait].
+// Wait blocks until the child has ended, and returns an error if it failed. See [exec.Cmd.Wait].
 func (p *Process) Wait() error {
 	<-p.done
 	return p.err
 }
 
-// Kill ends the child with SIGKILL and returns when it is gone. If it had ended before, that is no
+// Kill ends the child with SIGKILL and returns when it is gone. That it had ended before is no
 // error.
 func (p *Process) Kill() error {
 	err := p.cmd.Process.Kill()

@@ -7,7 +7,8 @@ import (
 )
 
 // Await asks a server every few milliseconds until ask returns nil: the server answers. It fails
-// with the last error of ask if gone says that there will be no answer, and when ctx ends.
+// with the last error of ask if gone says that there will be no answer, and when ctx ends. gone is
+// asked only when ask has failed: a server that answers and then goes has answered.
 func Await(ctx context.Context, ask func(context.Context) error, gone func() bool) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

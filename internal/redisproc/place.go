@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// FreePort finds a port of 127.0.0.1 that nobody listens on. Somebody may take it at any time. It is
-// below the range from which systems take the ports of outgoing connections. Those could take it
+// FreePort finds a port of 127.0.0.1 that nobody listens on. Somebody may take it at any time. It
+// is below the range from which systems take the ports of outgoing connections. Those could take it
 // while the server is down, and a client that dials such a port can end up connected to itself.
 func FreePort() (int, error) {
 	for range 100 {

@@ -18,10 +18,10 @@ type Process struct {
 
 	config Config
 	dir    string         // its configuration, socket, data and log
-	child  *child.Process // the last start; nil before the first
+	child  *child.Process // the last start, nil before the first
 }
 
-// New prepares a server; it is not started yet. Whoever calls it must call [Process.Remove].
+// New prepares a server. It is not started yet. Whoever calls New must call [Process.Remove].
 func New(config Config) (*Process, error) {
 	dir, err := tempDir()
 	if err != nil {
@@ -52,7 +52,9 @@ func (p *Process) listen() ([]string, error) {
 	return []string{"bind 127.0.0.1", fmt.Sprintf("port %d", port)}, err
 }
 
-// Start starts the process. It returns when the process runs; the server need not answer yet.
+// Start starts the process. It returns when the process runs: the server need not answer yet. What
+// it writes goes to a file, and not through this process, so that the last words of one that dies
+// are there.
 func (p *Process) Start() error {
 	log, err := os.OpenFile(p.file("redis.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package redisproc runs a server program that is ours alone, such as redis-server. Tests, the demo,
-// the examples and the measurements start their private servers with it.
+// Package redisproc runs a server program that is ours alone, such as redis-server. Tests, the
+// demo, the examples and the measurements start their private servers with it.
 //
 //	p, err := redisproc.Run(ctx, redisproc.Config{Program: path, Network: "unix"}, ping)
 //	...
 //	defer p.Remove()
 //
-// A server has a directory of its own, which goes with it. It is a child process that does not
-// outlive this one; see package child.
+// A server has a directory of its own, which goes with it. The server is a child process that does
+// not outlive this one: see package child.
 package redisproc
 
 import "os/exec"
@@ -15,7 +15,7 @@ import "os/exec"
 type Config struct {
 	Program string   // its path
 	Network string   // "unix" for a socket in its directory, or "tcp" for a free port of 127.0.0.1
-	Lines   []string // of redis.conf; a line overrides what comes before it
+	Lines   []string // of redis.conf: a line overrides what comes before it
 
 	// Within calls start where the process is to be started, in another network namespace, say. Nil
 	// is here.

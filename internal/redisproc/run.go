@@ -10,7 +10,8 @@ import (
 // An Ask asks a server whether it answers.
 type Ask func(ctx context.Context, p *Process) error
 
-// Run prepares a server, starts it and returns when it answers. What has failed to start is removed.
+// Run prepares a server, starts it and returns when it answers. What has failed to start is
+// removed.
 func Run(ctx context.Context, config Config, ask Ask) (*Process, error) {
 	p, err := New(config)
 	if err != nil {
