@@ -48,7 +48,7 @@ func (m mutant) chaos() bool { return m.tests.in == chaosDir }
 
 // all returns the mutants that tests notice within a minute, and those that take a run of chaos.
 func all() (quick, chaos []mutant) {
-	return slices.Concat(classics, others), chaotic
+	return slices.Concat(classics, others, later), chaotic
 }
 
 // in makes the edits in the module in dir. It returns how to take them back, also if it fails.
