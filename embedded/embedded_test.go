@@ -7,32 +7,24 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/gomodule/redigo/redis"
 	"go.uber.org/goleak"
 
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// soon returns a context that ends long after what it bounds should have happened.
-func soon(t testing.TB) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // Nothing is left once the clients are closed, whatever they were doing.
 func TestNothingIsLeft(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	s := embedded.New()
 	a, b := open(t, s.Open), open(t, s.Open)
-	lease, err := a.Mutex("job").TryLock(soon(t))
+	lease, err := a.Mutex("job").TryLock(locks.Soon(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,15 +63,15 @@ func TestServersAreApart(t *testing.T) {
 	for _, c := range []*lock.Client{a, b, other} {
 		defer c.Close()
 	}
-	lease, err := a.Mutex("job").TryLock(soon(t))
+	lease, err := a.Mutex("job").TryLock(locks.Soon(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lease.Unlock(soon(t))
-	if _, err := b.Mutex("job").TryLock(soon(t)); !errors.Is(err, lock.ErrHeld) {
+	defer lease.Unlock(locks.Soon(t))
+	if _, err := b.Mutex("job").TryLock(locks.Soon(t)); !errors.Is(err, lock.ErrHeld) {
 		t.Errorf("of the same server: %v", err)
 	}
-	if err := other.Do(soon(t), "job", nothing); err != nil {
+	if err := other.Do(locks.Soon(t), "job", nothing); err != nil {
 		t.Errorf("of another server: %v", err)
 	}
 }
@@ -95,7 +87,7 @@ func TestExclusion(t *testing.T) {
 		defer c.Close()
 		for range 10 {
 			all.Go(func() {
-				err := c.Do(soon(t), "job", func(context.Context) error { n++; return nil })
+				err := c.Do(locks.Soon(t), "job", func(context.Context) error { n++; return nil })
 				if err != nil {
 					t.Error(err)
 				}

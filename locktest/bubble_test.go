@@ -11,6 +11,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/locktest"
 )
@@ -31,7 +32,7 @@ func bubble(t *testing.T, test func(t *testing.T, s *locktest.Server, a, b *lock
 // hold takes a lock, which is released at the end of the test, and a context of the lease's.
 func hold(t *testing.T, c *lock.Client, name string) (*lock.Lease, context.Context) {
 	t.Helper()
-	lease := acquire(t, c, name)
+	lease := locks.Acquire(t, c.Mutex(name))
 	ctx, cancel := lease.Context(context.Background())
 	t.Cleanup(func() {
 		cancel()

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/locktest"
 )
@@ -22,7 +23,7 @@ func TestRealTime(t *testing.T) {
 	c := s.Client(t, &lock.Options{TTL: ttl})
 	began := time.Now()
 	s.Steal("job", 200*time.Millisecond)
-	lease, err := c.Mutex("job").Lock(soon(t))
+	lease, err := c.Mutex("job").Lock(locks.Soon(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func TestRealTime(t *testing.T) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	if err := lease.Unlock(soon(t)); err != nil {
+	if err := lease.Unlock(locks.Soon(t)); err != nil {
 		t.Error(err)
 	}
 }
@@ -47,7 +48,7 @@ func TestNothingIsLeft(t *testing.T) {
 	test := &example{}
 	s := locktest.Start(test)
 	a, b := s.Client(test, nil), s.Client(test, &lock.Options{KeepOnClose: true})
-	lease := acquire(t, b, "job")
+	lease := locks.Acquire(t, b.Mutex("job"))
 	waits := make(chan error, 1)
 	go func() { waits <- a.Do(context.Background(), "job", nothing) }()
 	pool := s.Pool()

@@ -8,16 +8,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/once"
 )
 
 func TestManyComputeOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, open openFunc) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		const callers = 100 // of each client
 		var s store
-		key, ctx := redistest.Name(t), soon(t)
+		key, ctx := redistest.Name(t), locks.Soon(t)
 		compute := func(context.Context, string) (string, error) {
 			redistest.Until(t, "all have asked", func() bool { return s.loads.Load() > 2*callers })
 			return s.compute(ctx, key)
@@ -38,7 +39,7 @@ func TestManyComputeOnce(t *testing.T) {
 }
 
 func TestKeysAreApart(t *testing.T) {
-	onBoth(t, func(t *testing.T, open openFunc) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		var s store
 		c := s.cache(open(nil))
 		outer, inner := redistest.Name(t), redistest.Name(t)
@@ -48,15 +49,15 @@ func TestKeysAreApart(t *testing.T) {
 			}
 			return s.compute(ctx, key)
 		}
-		gets(soon(t), t, c, outer)
+		gets(locks.Soon(t), t, c, outer)
 		s.is(t, 2, 2)
 	})
 }
 
 func TestFailureLetsTheNextTry(t *testing.T) {
-	onBoth(t, func(t *testing.T, open openFunc) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		var s store
-		key, ctx, bad := redistest.Name(t), soon(t), errors.New("no luck")
+		key, ctx, bad := redistest.Name(t), locks.Soon(t), errors.New("no luck")
 		waits := make(chan struct{}, 100)
 		first, second := s.cache(open(nil)), s.cache(open(&lock.Options{Hooks: lock.Hooks{
 			Waiting: func(lock.Event) { waits <- struct{}{} },
@@ -81,7 +82,7 @@ func TestPanicReleases(t *testing.T) {
 		"the end of a goroutine": runtime.Goexit,
 	} {
 		t.Run(what, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, open openFunc) {
+			onBoth(t, func(t *testing.T, open locks.Opener) {
 				var s store
 				client := open(nil)
 				c := s.cache(client)
@@ -97,14 +98,14 @@ func TestPanicReleases(t *testing.T) {
 				}
 				free(t, client, key)
 				c.Compute = s.compute
-				gets(soon(t), t, c, key)
+				gets(locks.Soon(t), t, c, key)
 			})
 		})
 	}
 }
 
 func TestLossOnServers(t *testing.T) {
-	onBoth(t, func(t *testing.T, open openFunc) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		var s store
 		key, other := redistest.Name(t), open(nil)
 		c := s.cache(open(&lock.Options{TTL: 1500 * time.Millisecond}))
@@ -119,7 +120,7 @@ func TestLossOnServers(t *testing.T) {
 			<-ctx.Done()
 			return "late", nil
 		}
-		value, err := c.Get(soon(t), key)
+		value, err := c.Get(locks.Soon(t), key)
 		if value != "late" || !errors.Is(err, once.ErrNotStored) || !errors.Is(err, lock.ErrLost) {
 			t.Errorf("got %q, %v", value, err)
 		}
@@ -128,21 +129,21 @@ func TestLossOnServers(t *testing.T) {
 }
 
 func TestFence(t *testing.T) {
-	onBoth(t, func(t *testing.T, open openFunc) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		var s store
 		client, name := open(nil), redistest.Name(t)
 		c := s.cache(client)
 		c.Mutex = func(string) *lock.Mutex { return client.Mutex(name) }
-		gets(soon(t), t, c, "a")
+		gets(locks.Soon(t), t, c, "a")
 		first := s.fence.Load()
-		gets(soon(t), t, c, "b")
+		gets(locks.Soon(t), t, c, "b")
 		if second := s.fence.Load(); first <= 0 || second <= first {
 			t.Errorf("fencing tokens %d, then %d", first, second)
 		}
 		c.Mutex = func(string) *lock.Mutex {
 			return client.MutexWith(name, &lock.MutexOptions{NoFence: true})
 		}
-		gets(soon(t), t, c, "c")
+		gets(locks.Soon(t), t, c, "c")
 		if s.fence.Load() != 0 {
 			t.Errorf("fencing token %d with NoFence", s.fence.Load())
 		}
@@ -150,12 +151,12 @@ func TestFence(t *testing.T) {
 }
 
 func TestStoreThatFails(t *testing.T) {
-	onBoth(t, func(t *testing.T, open openFunc) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		var s store
 		client, key, bad := open(nil), redistest.Name(t), errors.New("full")
 		c := s.cache(client)
 		c.Store = func(context.Context, string, string, int64) error { return bad }
-		value, err := c.Get(soon(t), key)
+		value, err := c.Get(locks.Soon(t), key)
 		if value != "fresh" || !errors.Is(err, once.ErrNotStored) || !errors.Is(err, bad) {
 			t.Errorf("got %q, %v", value, err)
 		}
@@ -168,7 +169,7 @@ func TestStoreThatFails(t *testing.T) {
 
 // A broken cache has nobody compute, be it broken before the lock is taken or after.
 func TestLoadThatFails(t *testing.T) {
-	onBoth(t, func(t *testing.T, open openFunc) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		for good := range 2 {
 			var s store
 			client, key, bad := open(nil), redistest.Name(t), errors.New("gone")
@@ -181,7 +182,7 @@ func TestLoadThatFails(t *testing.T) {
 				}
 				return "old", false, nil
 			}
-			if value, err := c.Get(soon(t), key); value != "" || !errors.Is(err, bad) {
+			if value, err := c.Get(locks.Soon(t), key); value != "" || !errors.Is(err, bad) {
 				t.Errorf("got %q, %v", value, err)
 			}
 			s.is(t, 0, 0)
@@ -207,7 +208,7 @@ func TestInvalid(t *testing.T) {
 		var s store
 		c := s.cache(nil)
 		spoil(c)
-		if _, err := c.Get(soon(t), "key"); !errors.Is(err, lock.ErrInvalid) {
+		if _, err := c.Get(locks.Soon(t), "key"); !errors.Is(err, lock.ErrInvalid) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

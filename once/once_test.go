@@ -6,9 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/once"
@@ -16,39 +15,11 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-type openFunc func(o *lock.Options) *lock.Client
-
-// onBoth runs a test on a real server and on the embedded one. Clients that it opens are closed at
-// the end of the test.
-func onBoth(t *testing.T, test func(t *testing.T, open openFunc)) {
-	t.Parallel()
-	closing := func(t *testing.T, open func(*lock.Options) (*lock.Client, error)) openFunc {
-		return func(o *lock.Options) *lock.Client {
-			c, err := open(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = c.Close() })
-			return c
-		}
-	}
-	t.Run("real", func(t *testing.T) {
-		t.Parallel()
-		url := redistest.Shared(t).URL()
-		test(t, closing(t, func(o *lock.Options) (*lock.Client, error) { return lock.Open(url, o) }))
-	})
-	t.Run("embedded", func(t *testing.T) {
-		t.Parallel()
-		test(t, closing(t, embedded.New().Open))
-	})
-}
-
-// soon returns a context that ends long after what it bounds should have happened.
-func soon(t testing.TB) context.Context {
+// onBoth runs a test on a real server, which others use as well, and on the embedded one.
+func onBoth(t *testing.T, test func(t *testing.T, open locks.Opener)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	t.Cleanup(cancel)
-	return ctx
+	t.Parallel()
+	locks.OnBoth(t, redistest.Shared, test)
 }
 
 // store is what all hosts load from and store to.
@@ -119,7 +90,7 @@ func gets(ctx context.Context, t *testing.T, c *once.Cache[string, string], key 
 // free checks that nobody holds a lock.
 func free(t *testing.T, c *lock.Client, name string) {
 	t.Helper()
-	if owner, err := c.Owner(soon(t), name); !errors.Is(err, lock.ErrNotHeld) {
+	if owner, err := c.Owner(locks.Soon(t), name); !errors.Is(err, lock.ErrNotHeld) {
 		t.Errorf("held by %v: %v", owner, err)
 	}
 }

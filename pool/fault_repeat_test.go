@@ -2,14 +2,12 @@ package pool_test
 
 import (
 	"errors"
-	"net/url"
 	"testing"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pool"
@@ -33,11 +31,11 @@ func TestFaultRepeatTakesAnother(t *testing.T) {
 			return func() { unlock(t, a); unlock(t, b) }
 		}},
 		{"after none was there", "a", pool.ErrEmpty, func(t *testing.T, other *pool.Pool) func() {
-			if _, err := other.Clear(soon(t)); err != nil {
+			if _, err := other.Clear(locks.Soon(t)); err != nil {
 				t.Fatal(err)
 			}
 			return func() {
-				if _, _, err := other.Assign(soon(t), "a", "b"); err != nil {
+				if _, _, err := other.Assign(locks.Soon(t), "a", "b"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -45,22 +43,17 @@ func TestFaultRepeatTakesAnother(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s, proxy := faulty(t)
-			other := assign(t, open(t, s, nil), nil, "a", "b")
+			s := locks.Server(t)
+			proxy := locks.Proxy(t, s)
+			other := assign(t, locks.Open(t, s.URL(), nil), nil, "a", "b")
 			// Without CLIENT KILL the repeat's connection cannot keep the late one away.
-			s.Do(t, "ACL", "SETUSER", "nokill", "on", ">secret", "~*", "+@all", "-client")
-			u, err := url.Parse(proxy.URL())
-			if err != nil {
-				t.Fatal(err)
-			}
-			u.User = url.UserPassword("nokill", "secret")
-			p := pool.New(openAt(t, u.String()), "lab", nil)
-			if _, err := p.Members(soon(t)); err != nil { // it has a connection, and knows them
+			p := pool.New(locks.Open(t, locks.WithoutKill(t, s, proxy), nil), "lab", nil)
+			if _, err := p.Members(locks.Soon(t)); err != nil { // it has a connection, and knows them
 				t.Fatal(err)
 			}
 			end := c.keep(t, other)
 			late := proxy.Catch(faultproxy.HoldRequest, scripts.AcquireAny.SHA1)
-			lease, err := p.TryLock(soon(t))
+			lease, err := p.TryLock(locks.Soon(t))
 			if !errors.Is(err, c.want) || err == nil && lease.Member() != "a" {
 				t.Fatalf("the repeat: %v, %v", lease, err)
 			}
@@ -68,17 +61,17 @@ func TestFaultRepeatTakesAnother(t *testing.T) {
 			s.Do(t, "DEL", "lock-fence:{lab}/"+c.stray)
 			late.Release()
 			redistest.Until(t, "the late one is executed", func() bool {
-				return value(t, s, "lock-fence:{lab}/"+c.stray) != ""
+				return locks.Value(t, s, "lock-fence:{lab}/"+c.stray) != ""
 			})
 			executed := time.Now()
 			redistest.Until(t, "what it took is given back", func() bool {
-				return value(t, s, "lock:{lab}/"+c.stray) == ""
+				return locks.Value(t, s, "lock:{lab}/"+c.stray) == ""
 			})
 			if took := time.Since(executed); took > 3*time.Second {
 				t.Errorf("it was held for %v, want one operation limit of 2 s at most", took)
 			}
 			if lease != nil {
-				if got := value(t, s, "lock:{lab}/a"); got != lease.ID() {
+				if got := locks.Value(t, s, "lock:{lab}/a"); got != lease.ID() {
 					t.Errorf("the lease's own lock holds %q, want %q", got, lease.ID())
 				}
 				unlock(t, lease)
@@ -91,51 +84,21 @@ func TestFaultRepeatTakesAnother(t *testing.T) {
 // no second one.
 func TestFaultAcquireAnyReplyLost(t *testing.T) {
 	t.Parallel()
-	s, proxy := faulty(t)
-	assign(t, open(t, s, nil), nil, "a", "b")
-	p := pool.New(openAt(t, proxy.URL()), "lab", nil)
-	if _, err := p.Members(soon(t)); err != nil {
+	s := locks.Server(t)
+	proxy := locks.Proxy(t, s)
+	assign(t, locks.Open(t, s.URL(), nil), nil, "a", "b")
+	p := pool.New(locks.Open(t, proxy.URL(), nil), "lab", nil)
+	if _, err := p.Members(locks.Soon(t)); err != nil {
 		t.Fatal(err)
 	}
 	lost := proxy.Catch(faultproxy.CutReply, scripts.AcquireAny.SHA1)
 	lease := take(t, p)
 	<-lost.Done()
-	if got := value(t, s, "lock:{lab}/"+lease.Member()); got != lease.ID() {
+	if got := locks.Value(t, s, "lock:{lab}/"+lease.Member()); got != lease.ID() {
 		t.Errorf("the lock holds %q, the lease's id is %q", got, lease.ID())
 	}
 	if held := s.Keys(t, "lock:{lab}/*"); len(held) != 1 {
 		t.Errorf("held: %q, want one member", held)
 	}
 	unlock(t, lease)
-}
-
-// faulty returns a server that knows the scripts, so that each call is one EVALSHA, and a proxy
-// before it.
-func faulty(t *testing.T) (*redistest.Server, *faultproxy.Proxy) {
-	t.Helper()
-	s := redistest.Start(t)
-	for _, script := range scripts.All() {
-		s.Do(t, "SCRIPT", "LOAD", script.Source)
-	}
-	return s, faultproxy.Start(t, s.Network(), s.Addr())
-}
-
-func openAt(t *testing.T, url string) *lock.Client {
-	t.Helper()
-	c, err := lock.Open(url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-// value returns what a string key holds: "" for nothing.
-func value(t *testing.T, s *redistest.Server, key string) string {
-	t.Helper()
-	text, err := redis.String(s.Do(t, "GET", key), nil)
-	if err != nil && !errors.Is(err, redis.ErrNil) {
-		t.Fatalf("GET %s: %v", key, err)
-	}
-	return text
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pool"
@@ -21,12 +22,12 @@ var patient = lock.Options{TTL: time.Minute, Margin: time.Second, NoRenewal: tru
 // held returns a pool of this name, all of whose members are held by a client of its own.
 func held(t testing.TB, s *redistest.Server, name string, members int) []*pool.Lease {
 	t.Helper()
-	p := pool.New(open(t, s, &patient), name, nil)
+	p := pool.New(locks.Open(t, s.URL(), &patient), name, nil)
 	names := make([]string, members)
 	for i := range names {
 		names[i] = fmt.Sprint("m", i)
 	}
-	if _, _, err := p.Assign(soon(t), names...); err != nil {
+	if _, _, err := p.Assign(locks.Soon(t), names...); err != nil {
 		t.Fatalf("Assign: %v", err)
 	}
 	leases := make([]*pool.Lease, members)
@@ -69,7 +70,7 @@ func TestManyWaitersAreCheap(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	leases := held(t, s, "lab", 100)
-	c := open(t, s, &patient)
+	c := locks.Open(t, s.URL(), &patient)
 	got := waiters(t, c, 1000, "lab")
 	if n := c.Stats().Connections; n > 3 {
 		t.Errorf("%d connections", n)
@@ -94,7 +95,7 @@ func TestIdleWaitersAreCheap(t *testing.T) {
 				names[i] = fmt.Sprint("lab", i)
 				held(t, s, names[i], 3)
 			}
-			waiters(t, open(t, s, &patient), 5, names...)
+			waiters(t, locks.Open(t, s.URL(), &patient), 5, names...)
 			sent := func() int {
 				counts := s.CommandCounts(t)
 				return counts["evalsha"] + counts["eval"] + counts["blpop"]
@@ -115,17 +116,18 @@ func TestIdleWaitersAreCheap(t *testing.T) {
 // cleaned up by two commands.
 func TestFaultCancelledAcquireIsCheap(t *testing.T) {
 	t.Parallel()
-	s, proxy := faulty(t)
+	s := locks.Server(t)
+	proxy := locks.Proxy(t, s)
 	leases := held(t, s, "lab", 1000)
-	c := openAt(t, proxy.URL())
+	c := locks.Open(t, proxy.URL(), nil)
 	p := pool.New(c, "lab", nil)
-	if _, err := p.TryLock(soon(t)); !errors.Is(err, lock.ErrHeld) {
+	if _, err := p.TryLock(locks.Soon(t)); !errors.Is(err, lock.ErrHeld) {
 		t.Fatalf("TryLock: %v", err)
 	}
 	unlock(t, leases[500])
 	before := s.CommandCounts(t)["evalsha"]
 	caught := proxy.Catch(faultproxy.HoldReply, scripts.AcquireAny.SHA1)
-	ctx, cancel := context.WithCancel(soon(t))
+	ctx, cancel := context.WithCancel(locks.Soon(t))
 	failed := make(chan error, 1)
 	go func() {
 		_, err := p.TryLock(ctx)
@@ -151,13 +153,13 @@ func TestFaultCancelledAcquireIsCheap(t *testing.T) {
 func TestFaultTryLockOnAHungServer(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	c := open(t, s, &patient)
+	c := locks.Open(t, s.URL(), &patient)
 	assign(t, c, nil, "a")
 	p := pool.New(c, "lab", nil) // it has to read the members first
 	s.Stop(t)
 	defer s.Continue(t)
 	began := time.Now()
-	if lease, err := p.TryLock(soon(t)); err == nil {
+	if lease, err := p.TryLock(locks.Soon(t)); err == nil {
 		t.Errorf("got %v", lease)
 	}
 	if took := time.Since(began); took > 5*time.Second {
@@ -169,17 +171,18 @@ func TestFaultTryLockOnAHungServer(t *testing.T) {
 // been.
 func TestFaultMembersAreNotRead(t *testing.T) {
 	t.Parallel()
-	s, proxy := faulty(t)
-	assign(t, open(t, s, nil), nil, "a")
-	c := openAt(t, proxy.URL())
-	if _, err := pool.New(c, "other", nil).Members(soon(t)); err != nil { // it has a connection
+	s := locks.Server(t)
+	proxy := locks.Proxy(t, s)
+	assign(t, locks.Open(t, s.URL(), nil), nil, "a")
+	c := locks.Open(t, proxy.URL(), nil)
+	if _, err := pool.New(c, "other", nil).Members(locks.Soon(t)); err != nil { // it has a connection
 		t.Fatal(err)
 	}
 	p := pool.New(c, "lab", nil)
 	for range 2 {
 		proxy.Catch(faultproxy.CutReply, scripts.PoolMembers.SHA1)
 	}
-	if lease, err := p.TryLock(soon(t)); err == nil || errors.Is(err, lock.ErrUnknown) {
+	if lease, err := p.TryLock(locks.Soon(t)); err == nil || errors.Is(err, lock.ErrUnknown) {
 		t.Errorf("TryLock: %v, %v", lease, err)
 	}
 }
@@ -188,11 +191,12 @@ func TestFaultMembersAreNotRead(t *testing.T) {
 // clean-up.
 func TestFaultListOfMembersIsReused(t *testing.T) {
 	t.Parallel()
-	s, proxy := faulty(t)
-	p := assign(t, openAt(t, proxy.URL()), nil, "a", "b")
+	s := locks.Server(t)
+	proxy := locks.Proxy(t, s)
+	p := assign(t, locks.Open(t, proxy.URL(), nil), nil, "a", "b")
 	only := []string{"a"}
 	caught := proxy.Catch(faultproxy.HoldReply, scripts.AcquireAny.SHA1)
-	ctx, cancel := context.WithCancel(soon(t))
+	ctx, cancel := context.WithCancel(locks.Soon(t))
 	failed := make(chan error, 1)
 	go func() {
 		_, err := p.TryLock(ctx, only...)
@@ -205,7 +209,7 @@ func TestFaultListOfMembersIsReused(t *testing.T) {
 	}
 	only[0] = "b"
 	caught.Release()
-	redistest.Until(t, "what it took is free", func() bool { return value(t, s, "lock:{lab}/a") == "" })
+	redistest.Until(t, "what it took is free", func() bool { return locks.Value(t, s, "lock:{lab}/a") == "" })
 }
 
 // While a signal of a pool waits to be read, another release leaves its own.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pool"
@@ -18,7 +19,7 @@ import (
 func assign(t testing.TB, c *lock.Client, o *pool.Options, members ...string) *pool.Pool {
 	t.Helper()
 	p := pool.New(c, "lab", o)
-	if _, _, err := p.Assign(soon(t), members...); err != nil {
+	if _, _, err := p.Assign(locks.Soon(t), members...); err != nil {
 		t.Fatalf("Assign: %v", err)
 	}
 	return p
@@ -26,7 +27,7 @@ func assign(t testing.TB, c *lock.Client, o *pool.Options, members ...string) *p
 
 func take(t testing.TB, p *pool.Pool, only ...string) *pool.Lease {
 	t.Helper()
-	lease, err := p.TryLock(soon(t), only...)
+	lease, err := p.TryLock(locks.Soon(t), only...)
 	if err != nil {
 		t.Fatalf("TryLock: %v", err)
 	}
@@ -35,14 +36,14 @@ func take(t testing.TB, p *pool.Pool, only ...string) *pool.Lease {
 
 func unlock(t testing.TB, lease *pool.Lease) {
 	t.Helper()
-	if err := lease.Unlock(soon(t)); err != nil {
+	if err := lease.Unlock(locks.Soon(t)); err != nil {
 		t.Errorf("Unlock %s: %v", lease.Member(), err)
 	}
 }
 
 func TestTakeInOrder(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		c := open(&lock.Options{Label: "me"})
 		p := assign(t, c, nil, "b", "a", "c")
 		var leases []*pool.Lease
@@ -54,22 +55,22 @@ func TestTakeInOrder(t *testing.T) {
 			leases = append(leases, lease)
 		}
 		var held *lock.HeldError
-		if _, err := p.TryLock(soon(t)); !errors.As(err, &held) || held.Owner.Label != "me" {
+		if _, err := p.TryLock(locks.Soon(t)); !errors.As(err, &held) || held.Owner.Label != "me" {
 			t.Errorf("when all are taken: %v", err)
 		}
-		if held, free, err := p.Health(soon(t)); held != 3 || free != 0 || err != nil {
+		if held, free, err := p.Health(locks.Soon(t)); held != 3 || free != 0 || err != nil {
 			t.Errorf("Health: %d, %d, %v", held, free, err)
 		}
 		unlock(t, leases[1])
 		if lease := take(t, p); lease.Member() != "a" || lease.Fence() <= leases[1].Fence() {
 			t.Errorf("got %s with token %d after %d", lease.Member(), lease.Fence(), leases[1].Fence())
 		}
-		status, err := p.Status(soon(t))
+		status, err := p.Status(locks.Soon(t))
 		if err != nil || len(status) != 3 || status[0].Member != "b" || !status[2].Held ||
 			status[2].Owner.Label != "me" || status[2].Owner.TTL <= 0 || status[2].Owner.ID != "" {
 			t.Errorf("Status: %+v, %v", status, err)
 		}
-		if o, err := c.Owner(soon(t), "{lab}/b"); err != nil || o.Label != "me" {
+		if o, err := c.Owner(locks.Soon(t), "{lab}/b"); err != nil || o.Label != "me" {
 			t.Errorf("Owner: %v, %v", o, err)
 		}
 	})
@@ -77,22 +78,22 @@ func TestTakeInOrder(t *testing.T) {
 
 func TestTakeOnlyThese(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		p := assign(t, open(nil), nil, "a", "b", "c")
 		lease := take(t, p, "c", "b")
 		if lease.Member() != "c" {
 			t.Errorf("got %s", lease.Member())
 		}
-		if _, err := p.TryLock(soon(t), "c"); !errors.Is(err, lock.ErrHeld) {
+		if _, err := p.TryLock(locks.Soon(t), "c"); !errors.Is(err, lock.ErrHeld) {
 			t.Errorf("the taken one: %v", err)
 		}
-		if _, err := p.TryLock(soon(t), "x"); !errors.Is(err, pool.ErrEmpty) || strings.Contains(err.Error(), "no members") {
+		if _, err := p.TryLock(locks.Soon(t), "x"); !errors.Is(err, pool.ErrEmpty) || strings.Contains(err.Error(), "no members") {
 			t.Errorf("one that is no member: %v", err)
 		}
-		if _, err := p.Shrink(soon(t), "c"); err != nil {
+		if _, err := p.Shrink(locks.Soon(t), "c"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.TryLock(soon(t), "c"); !errors.Is(err, pool.ErrEmpty) {
+		if _, err := p.TryLock(locks.Soon(t), "c"); !errors.Is(err, pool.ErrEmpty) {
 			t.Errorf("a taken one that has left: %v", err)
 		}
 		unlock(t, lease)
@@ -101,12 +102,12 @@ func TestTakeOnlyThese(t *testing.T) {
 
 func TestEmptyPool(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		p := pool.New(open(nil), "lab", nil)
-		if _, err := p.TryLock(soon(t)); !errors.Is(err, pool.ErrEmpty) {
+		if _, err := p.TryLock(locks.Soon(t)); !errors.Is(err, pool.ErrEmpty) {
 			t.Errorf("TryLock: %v", err)
 		}
-		if _, err := p.Lock(soon(t)); !errors.Is(err, pool.ErrEmpty) {
+		if _, err := p.Lock(locks.Soon(t)); !errors.Is(err, pool.ErrEmpty) {
 			t.Errorf("Lock: %v", err)
 		}
 	})
@@ -115,7 +116,7 @@ func TestEmptyPool(t *testing.T) {
 // Many contenders of several clients: never two with one member, and all get their turn.
 func TestExclusion(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		const clients, each, rounds = 3, 6, 15
 		members := []string{"a", "b", "c", "d"}
 		assign(t, open(nil), nil, members...)
@@ -129,7 +130,7 @@ func TestExclusion(t *testing.T) {
 			for range each {
 				all.Go(func() {
 					for range rounds {
-						err := p.Do(soon(t), func(ctx context.Context, member string) error {
+						err := p.Do(locks.Soon(t), func(ctx context.Context, member string) error {
 							if n := inside[member].Add(1); n != 1 {
 								t.Errorf("%d hold %s", n, member)
 							}
@@ -149,7 +150,7 @@ func TestExclusion(t *testing.T) {
 
 func TestSpread(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		p := assign(t, open(nil), &pool.Options{Spread: true}, "a", "b", "c", "d")
 		seen := map[string]bool{}
 		redistest.Until(t, "each member was taken", func() bool {
@@ -164,7 +165,7 @@ func TestSpread(t *testing.T) {
 func TestWire(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	c := open(t, s, &lock.Options{Prefix: "p:"})
+	c := locks.Open(t, s.URL(), &lock.Options{Prefix: "p:"})
 	p := assign(t, c, nil, "a", "b")
 	lease := take(t, p)
 	want := []string{"p:lock-fence:{lab}/a", "p:lock-pool:{lab}", "p:lock:{lab}/a"}
@@ -184,24 +185,24 @@ func TestWire(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	c := open(t, s, nil)
+	c := locks.Open(t, s.URL(), nil)
 	good := pool.New(c, "lab", nil)
 	var nilCtx context.Context
 	bad := map[string]error{
-		"empty name":       errOf(pool.New(c, "", nil).TryLock(soon(t))),
-		"braces":           errOf(pool.New(c, "a{b", nil).Lock(soon(t))),
-		"control":          errOf(pool.New(c, "a\n", nil).Members(soon(t))),
-		"long":             errOf(pool.New(c, strings.Repeat("x", 511), nil).Extend(soon(t), "a")),
-		"member empty":     errOf(good.Extend(soon(t), "a", "")),
-		"member control":   errOf(good.Shrink(soon(t), "a\x00")),
-		"member long":      errOf(good.TryLock(soon(t), strings.Repeat("x", 510))),
-		"too many members": errOf(good.Extend(soon(t), make([]string, 10_001)...)),
-		"no members":       errOf(good.TryLock(soon(t), []string{}...)),
-		"nil context":      errOf(good.TryLock(nilCtx)),
-		"nil function":     good.Do(soon(t), nil),
-		"ID": errOf(pool.New(c, "lab", &pool.Options{Lock: &lock.MutexOptions{ID: "x"}}).
-			TryLock(soon(t))),
-		"TTL": errOf(pool.New(c, "lab", &pool.Options{Lock: &lock.MutexOptions{TTL: 1}}).Lock(soon(t))),
+		"empty name":       locks.ErrOf(pool.New(c, "", nil).TryLock(locks.Soon(t))),
+		"braces":           locks.ErrOf(pool.New(c, "a{b", nil).Lock(locks.Soon(t))),
+		"control":          locks.ErrOf(pool.New(c, "a\n", nil).Members(locks.Soon(t))),
+		"long":             locks.ErrOf(pool.New(c, strings.Repeat("x", 511), nil).Extend(locks.Soon(t), "a")),
+		"member empty":     locks.ErrOf(good.Extend(locks.Soon(t), "a", "")),
+		"member control":   locks.ErrOf(good.Shrink(locks.Soon(t), "a\x00")),
+		"member long":      locks.ErrOf(good.TryLock(locks.Soon(t), strings.Repeat("x", 510))),
+		"too many members": locks.ErrOf(good.Extend(locks.Soon(t), make([]string, 10_001)...)),
+		"no members":       locks.ErrOf(good.TryLock(locks.Soon(t), []string{}...)),
+		"nil context":      locks.ErrOf(good.TryLock(nilCtx)),
+		"nil function":     good.Do(locks.Soon(t), nil),
+		"ID": locks.ErrOf(pool.New(c, "lab", &pool.Options{Lock: &lock.MutexOptions{ID: "x"}}).
+			TryLock(locks.Soon(t))),
+		"TTL": locks.ErrOf(pool.New(c, "lab", &pool.Options{Lock: &lock.MutexOptions{TTL: 1}}).Lock(locks.Soon(t))),
 	}
 	for what, err := range bad {
 		if !errors.Is(err, lock.ErrInvalid) {
@@ -213,8 +214,8 @@ func TestBadInput(t *testing.T) {
 	}
 	s.Do(t, "SET", "lock-pool:{lab}", "x")
 	for what, err := range map[string]error{
-		"TryLock": errOf(good.TryLock(soon(t))), "Extend": errOf(good.Extend(soon(t), "a")),
-		"Members": errOf(good.Members(soon(t))), "Clear": errOf(good.Clear(soon(t))),
+		"TryLock": locks.ErrOf(good.TryLock(locks.Soon(t))), "Extend": locks.ErrOf(good.Extend(locks.Soon(t), "a")),
+		"Members": locks.ErrOf(good.Members(locks.Soon(t))), "Clear": locks.ErrOf(good.Clear(locks.Soon(t))),
 	} {
 		if !errors.Is(err, lock.ErrWrongType) {
 			t.Errorf("%s of a wrong type: %v", what, err)
@@ -222,4 +223,26 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-func errOf[T any](_ T, err error) error { return err }
+// A client that was closed says so in its own words, whatever was asked of the pool.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := locks.Open(t, s.URL(), nil)
+	p := assign(t, c, nil, "a")
+	_ = c.Close()
+	ctx := locks.Soon(t)
+	_, _, assigned := p.Assign(ctx, "b")
+	_, _, health := p.Health(ctx)
+	for what, err := range map[string]error{
+		"Assign": assigned, "Health": health,
+		"Lock": locks.ErrOf(p.Lock(ctx)), "TryLock": locks.ErrOf(p.TryLock(ctx)),
+		"Do":     p.Do(ctx, func(context.Context, string) error { return nil }),
+		"Extend": locks.ErrOf(p.Extend(ctx, "b")), "Shrink": locks.ErrOf(p.Shrink(ctx, "b")),
+		"Clear": locks.ErrOf(p.Clear(ctx)), "Members": locks.ErrOf(p.Members(ctx)),
+		"Status": locks.ErrOf(p.Status(ctx)),
+	} {
+		if err != lock.ErrClosed {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

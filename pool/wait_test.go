@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pool"
@@ -15,7 +16,7 @@ import (
 // A waiter gets whatever member is released, by any client.
 func TestWaitForAny(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		holder := assign(t, open(nil), nil, "a", "b", "c")
 		leases := map[string]*pool.Lease{}
 		for range 3 {
@@ -27,7 +28,7 @@ func TestWaitForAny(t *testing.T) {
 		for _, member := range []string{"b", "c", "a"} {
 			got := make(chan *pool.Lease, 1)
 			go func() {
-				lease, err := waiter.Lock(soon(t))
+				lease, err := waiter.Lock(locks.Soon(t))
 				if err != nil {
 					t.Errorf("Lock: %v", err)
 				}
@@ -47,14 +48,14 @@ func TestWaitForAny(t *testing.T) {
 // When nobody releases, the member that expires first is taken.
 func TestWaitForExpiry(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
+	onBoth(t, func(t *testing.T, open locks.Opener) {
 		dead := open(&lock.Options{KeepOnClose: true})
 		p := assign(t, dead, nil, "a", "b")
 		take(t, p, "a")
 		short := pool.New(dead, "lab", &pool.Options{Lock: &lock.MutexOptions{TTL: time.Second}})
 		take(t, short, "b")
 		_ = dead.Close()
-		lease, err := pool.New(open(nil), "lab", nil).Lock(soon(t))
+		lease, err := pool.New(open(nil), "lab", nil).Lock(locks.Soon(t))
 		if err != nil || lease.Member() != "b" {
 			t.Fatalf("got %v, %v", lease, err)
 		}
@@ -65,13 +66,13 @@ func TestWaitForExpiry(t *testing.T) {
 // A lock that is called as the pool is does not get into its way.
 func TestLockOfThePoolsName(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, open opener) {
-		holder, err := open(nil).Mutex("{lab}").TryLock(soon(t))
+	onBoth(t, func(t *testing.T, open locks.Opener) {
+		holder, err := open(nil).Mutex("{lab}").TryLock(locks.Soon(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := open(nil)
-		ctx, cancel := context.WithCancel(soon(t))
+		ctx, cancel := context.WithCancel(locks.Soon(t))
 		done := make(chan error, 1)
 		go func() {
 			_, err := c.Mutex("{lab}").Lock(ctx)
@@ -79,17 +80,17 @@ func TestLockOfThePoolsName(t *testing.T) {
 		}()
 		redistest.Until(t, "it waits", func() bool { return c.Stats().Waiting == 1 })
 		p := assign(t, c, nil, "a")
-		lease, err := p.Lock(soon(t))
+		lease, err := p.Lock(locks.Soon(t))
 		if err != nil {
 			t.Fatalf("Lock: %v", err)
 		}
 		unlock(t, lease)
-		if _, err := c.Mutex("{lab}/").Lock(soon(t)); !errors.Is(err, lock.ErrInvalid) { // where the pool's waiters are
+		if _, err := c.Mutex("{lab}/").Lock(locks.Soon(t)); !errors.Is(err, lock.ErrInvalid) { // where the pool's waiters are
 			t.Errorf("Lock {lab}/: %v", err)
 		}
 		cancel()
 		<-done
-		_ = holder.Unlock(soon(t))
+		_ = holder.Unlock(locks.Soon(t))
 	})
 }
 
@@ -101,11 +102,11 @@ func TestWokenAfterAssign(t *testing.T) {
 	var refused atomic.Int32
 	o := patient
 	o.Hooks = lock.Hooks{Waiting: func(lock.Event) { refused.Add(1) }}
-	c := open(t, s, &o)
+	c := locks.Open(t, s.URL(), &o)
 	p := pool.New(c, "lab", nil)
 	got := make(chan *pool.Lease, 1)
 	go func() {
-		lease, err := p.Lock(soon(t))
+		lease, err := p.Lock(locks.Soon(t))
 		if err != nil {
 			t.Errorf("Lock: %v", err)
 		}
@@ -113,10 +114,10 @@ func TestWokenAfterAssign(t *testing.T) {
 	}()
 	redistest.Until(t, "it blocks", func() bool { return s.CommandCounts(t)["blpop"] > 0 })
 	before := refused.Load()
-	if _, err := p.Members(soon(t)); err != nil {
+	if _, err := p.Members(locks.Soon(t)); err != nil {
 		t.Fatal(err)
 	}
-	assign(t, open(t, s, nil), nil, "m0", "m1", "m2")
+	assign(t, locks.Open(t, s.URL(), nil), nil, "m0", "m1", "m2")
 	s.Do(t, "LPUSH", "lock-signal:{lab}/", "gone")
 	if lease := <-got; lease == nil || lease.Member() != "m2" || refused.Load() != before {
 		t.Errorf("got %v after %d refusals", lease, refused.Load()-before)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/register"
@@ -22,16 +23,11 @@ func commands(t testing.TB, s *redistest.Server) int {
 	return counts["evalsha"] + counts["eval"]
 }
 
-// loaded returns a server that knows the script, and a client that has its connection for calls.
+// loaded returns a server that knows the scripts, and a client that has its connection for calls.
 func loaded(t testing.TB) (*redistest.Server, *lock.Client) {
 	t.Helper()
-	s := redistest.Start(t)
-	s.Do(t, "SCRIPT", "LOAD", scripts.Register.Source)
-	c := open(t, s.URL(), nil)
-	if _, _, err := register.New(c, "nothing").Get(soon(t)); err != nil {
-		t.Fatal(err)
-	}
-	return s, c
+	s := locks.Server(t)
+	return s, locks.Met(t, s.URL(), nil)
 }
 
 // TestUnknown: of a call whose reply is lost it is not known whether it was executed. Those that
@@ -39,10 +35,10 @@ func loaded(t testing.TB) (*redistest.Server, *lock.Client) {
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	set := func(ctx context.Context, c *lock.Client) error {
-		return errOf(register.New(c, "n").SetIf(ctx, register.Less, "7", "7", nil))
+		return locks.ErrOf(register.New(c, "n").SetIf(ctx, register.Less, "7", "7", nil))
 	}
 	remove := func(ctx context.Context, c *lock.Client) error {
-		return errOf(register.New(c, "n").DeleteIf(ctx, register.Less, "7", nil))
+		return locks.ErrOf(register.New(c, "n").DeleteIf(ctx, register.Less, "7", nil))
 	}
 	get := func(ctx context.Context, c *lock.Client) error {
 		_, _, err := register.New(c, "n").Get(ctx)
@@ -71,15 +67,12 @@ func TestUnknown(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
 			s, _ := loaded(t)
-			p := faultproxy.Start(t, s.Network(), s.Addr())
-			c := open(t, p.URL(), nil)
-			if _, _, err := register.New(c, "nothing").Get(soon(t)); err != nil {
-				t.Fatal(err)
-			}
+			p := locks.Proxy(t, s)
+			c := locks.Met(t, p.URL(), nil)
 			s.Do(t, "SET", "lock-reg:n", "6")
 			before := commands(t, s)
 			p.Catch(test.fate, scripts.Register.SHA1)
-			err := test.call(soon(t), c)
+			err := test.call(locks.Soon(t), c)
 			if errors.Is(err, lock.ErrUnknown) != test.unknown || (err != nil) != test.unknown {
 				t.Errorf("%v", err)
 			}
@@ -95,15 +88,12 @@ func TestUnknown(t *testing.T) {
 func TestUnknownTwice(t *testing.T) {
 	t.Parallel()
 	s, _ := loaded(t)
-	p := faultproxy.Start(t, s.Network(), s.Addr())
-	c := open(t, p.URL(), nil)
-	if _, _, err := register.New(c, "nothing").Get(soon(t)); err != nil {
-		t.Fatal(err)
-	}
+	p := locks.Proxy(t, s)
+	c := locks.Met(t, p.URL(), nil)
 	for range 2 {
 		p.Catch(faultproxy.CutReply, scripts.Register.SHA1)
 	}
-	if err := register.NewGate(c, "n").Pass(soon(t), 7); !errors.Is(err, lock.ErrUnknown) {
+	if err := register.NewGate(c, "n").Pass(locks.Soon(t), 7); !errors.Is(err, lock.ErrUnknown) {
 		t.Errorf("Pass: %v", err)
 	}
 }
@@ -112,12 +102,12 @@ func TestUnknownTwice(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	s, c := loaded(t)
-	ctx, r := soon(t), register.New(c, "n")
+	ctx, r := locks.Soon(t), register.New(c, "n")
 	var nilCtx context.Context
 	set := func(than, value register.Number, o *register.Options) error {
-		return errOf(r.SetIf(ctx, register.Less, than, value, o))
+		return locks.ErrOf(r.SetIf(ctx, register.Less, than, value, o))
 	}
-	remove := func(o *register.Options) error { return errOf(r.DeleteIf(ctx, register.Less, "1", o)) }
+	remove := func(o *register.Options) error { return locks.ErrOf(r.DeleteIf(ctx, register.Less, "1", o)) }
 	get := func(r *register.Register, ctx context.Context) error {
 		_, _, err := r.Get(ctx)
 		return err
@@ -128,8 +118,8 @@ func TestBadInput(t *testing.T) {
 	}
 	before := commands(t, s)
 	tests := map[string]bad{
-		"no comparison":      {errOf(r.SetIf(ctx, 0, "1", "1", nil)), "Comparison(0)"},
-		"no comparison, del": {errOf(r.DeleteIf(ctx, 7, "1", nil)), "Comparison(7)"},
+		"no comparison":      {locks.ErrOf(r.SetIf(ctx, 0, "1", "1", nil)), "Comparison(0)"},
+		"no comparison, del": {locks.ErrOf(r.DeleteIf(ctx, 7, "1", nil)), "Comparison(7)"},
 		"expiry":             {set("1", "1", &register.Options{Expiry: -1}), "-1ns"},
 		"expiry to keep":     {set("1", "1", &register.Options{Expiry: -1, KeepExpiry: true}), "-1ns"},
 		"tolerance":          {set("1", "1", &register.Options{Tolerance: -0.5}), "-0.5"},
@@ -138,23 +128,23 @@ func TestBadInput(t *testing.T) {
 		"delete, tolerance":  {remove(&register.Options{Tolerance: math.NaN()}), "NaN"},
 		"delete, expiry":     {remove(&register.Options{Expiry: time.Hour}), "1h"},
 		"delete, keep":       {remove(&register.Options{KeepExpiry: true}), "KeepExpiry true"},
-		"nil ctx":            {errOf(r.SetIf(nilCtx, register.Less, "1", "1", nil)), "context"},
-		"delete, nil ctx":    {errOf(r.DeleteIf(nilCtx, register.Less, "1", nil)), "context"},
+		"nil ctx":            {locks.ErrOf(r.SetIf(nilCtx, register.Less, "1", "1", nil)), "context"},
+		"delete, nil ctx":    {locks.ErrOf(r.DeleteIf(nilCtx, register.Less, "1", nil)), "context"},
 		"get, nil ctx":       {get(r, nilCtx), "context"},
 		"pass, nil ctx":      {register.NewGate(c, "n").Pass(nilCtx, 1), "context"},
 	}
 	for _, name := range []string{"", "a\x00", "a\xff", strings.Repeat("x", 513)} {
 		r := register.New(c, name)
 		tests["get from "+name] = bad{get(r, ctx), "name"}
-		tests["set "+name] = bad{errOf(r.SetIf(ctx, register.Less, "1", "1", nil)), "name"}
-		tests["delete "+name] = bad{errOf(r.DeleteIf(ctx, register.Less, "1", nil)), "name"}
+		tests["set "+name] = bad{locks.ErrOf(r.SetIf(ctx, register.Less, "1", "1", nil)), "name"}
+		tests["delete "+name] = bad{locks.ErrOf(r.DeleteIf(ctx, register.Less, "1", nil)), "name"}
 		tests["pass "+name] = bad{register.NewGate(c, name).Pass(ctx, 1), "name"}
 	}
 	for _, n := range notNumbers {
 		named := string(n[:min(len(n), 20)])
 		tests["than "+string(n)] = bad{set(n, "1", nil), named}
 		tests["value "+string(n)] = bad{set("1", n, nil), named}
-		tests["delete than "+string(n)] = bad{errOf(r.DeleteIf(ctx, register.Less, n, nil)), named}
+		tests["delete than "+string(n)] = bad{locks.ErrOf(r.DeleteIf(ctx, register.Less, n, nil)), named}
 	}
 	for what, bad := range tests {
 		named := strings.NewReplacer("\n", `\n`, "\x00", `\x00`).Replace(bad.named)
@@ -174,14 +164,14 @@ func TestRedisRefuses(t *testing.T) {
 	r := register.New(c, "n")
 	s.Do(t, "SET", "lock-reg:n", "6")
 	s.Do(t, "CONFIG", "SET", "maxmemory", 1)
-	_, err := r.SetIf(soon(t), register.Less, "7", "7", nil)
+	_, err := r.SetIf(locks.Soon(t), register.Less, "7", "7", nil)
 	if err == nil || !strings.Contains(err.Error(), "OOM") || errors.Is(err, lock.ErrUnknown) {
 		t.Errorf("SetIf: %v, want OOM", err)
 	}
-	if value, ok, err := r.Get(soon(t)); value != "6" || !ok || err != nil {
+	if value, ok, err := r.Get(locks.Soon(t)); value != "6" || !ok || err != nil {
 		t.Errorf("Get: %q, %v, %v", value, ok, err)
 	}
-	got, err := r.DeleteIf(soon(t), register.Less, "7", nil)
+	got, err := r.DeleteIf(locks.Soon(t), register.Less, "7", nil)
 	if want := (register.Result{Done: true, Stored: "6"}); got != want || err != nil {
 		t.Errorf("DeleteIf: %+v, %v", got, err)
 	}
@@ -192,11 +182,11 @@ func TestClosed(t *testing.T) {
 	_, c := loaded(t)
 	_ = c.Close()
 	r := register.New(c, "n")
-	_, _, get := r.Get(soon(t))
+	_, _, get := r.Get(locks.Soon(t))
 	for what, err := range map[string]error{
-		"Get": get, "SetIf": errOf(r.SetIf(soon(t), register.Less, "7", "7", nil)),
-		"DeleteIf": errOf(r.DeleteIf(soon(t), register.Less, "7", nil)),
-		"Pass":     register.NewGate(c, "n").Pass(soon(t), 7),
+		"Get": get, "SetIf": locks.ErrOf(r.SetIf(locks.Soon(t), register.Less, "7", "7", nil)),
+		"DeleteIf": locks.ErrOf(r.DeleteIf(locks.Soon(t), register.Less, "7", nil)),
+		"Pass":     register.NewGate(c, "n").Pass(locks.Soon(t), 7),
 	} {
 		if !errors.Is(err, lock.ErrClosed) {
 			t.Errorf("%s: %v", what, err)
@@ -208,8 +198,8 @@ func TestClosed(t *testing.T) {
 func TestPrefix(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	r := register.New(open(t, s.URL(), &lock.Options{Prefix: "app:"}), "{tag}n")
-	if _, err := r.SetIf(soon(t), register.Less, "7", "7", nil); err != nil {
+	r := register.New(locks.Open(t, s.URL(), &lock.Options{Prefix: "app:"}), "{tag}n")
+	if _, err := r.SetIf(locks.Soon(t), register.Less, "7", "7", nil); err != nil {
 		t.Error(err)
 	}
 	if keys := s.Keys(t, "*"); len(keys) != 1 || keys[0] != "app:lock-reg:{tag}n" {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/register"
 )
@@ -34,7 +35,7 @@ func TestGate(t *testing.T) {
 			{1, "9223372036854775807"},
 			{math.MaxInt64, ""},
 		} {
-			err := g.Pass(soon(t), step.token)
+			err := g.Pass(locks.Soon(t), step.token)
 			if step.stale == "" {
 				if err != nil {
 					t.Errorf("%d: %v", step.token, err)
@@ -61,7 +62,7 @@ func TestGateRemembers(t *testing.T) {
 		pass := func(token int64, stale bool, left int64) {
 			t.Helper()
 			b.do(t, "PEXPIRE", "lock-reg:stock", 60_000)
-			if err := g.Pass(soon(t), token); errors.Is(err, register.ErrStale) != stale {
+			if err := g.Pass(locks.Soon(t), token); errors.Is(err, register.ErrStale) != stale {
 				t.Errorf("%d: %v", token, err)
 			}
 			b.lasts(t, "the gate", "stock", left)
@@ -76,7 +77,7 @@ func TestGateRemembers(t *testing.T) {
 // TestGateAndLeases: of two leases of a lock, the older one is refused after the newer one passed.
 func TestGateAndLeases(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *backend) {
-		ctx := soon(t)
+		ctx := locks.Soon(t)
 		m := b.client.Mutex("stock")
 		first, err := m.TryLock(ctx)
 		if err != nil {
@@ -108,7 +109,7 @@ func TestBadTokens(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *backend) {
 		g := register.NewGate(b.client, "stock")
 		for _, token := range []int64{0, -1, math.MinInt64} {
-			err, named := g.Pass(soon(t), token), string(register.Int(token))
+			err, named := g.Pass(locks.Soon(t), token), string(register.Int(token))
 			if !errors.Is(err, lock.ErrInvalid) || !strings.Contains(err.Error(), named) {
 				t.Errorf("%d: %v", token, err)
 			}
@@ -121,7 +122,7 @@ func TestBadTokens(t *testing.T) {
 // each over the one before.
 func TestOneWins(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *backend) {
-		ctx := soon(t)
+		ctx := locks.Soon(t)
 		r := register.New(b.client, "n")
 		var mu sync.Mutex // guards the field below
 

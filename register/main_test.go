@@ -1,38 +1,17 @@
 package register_test
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/locktest"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
-
-// open returns a client of the server at url that is closed with the test.
-func open(t testing.TB, url string, o *lock.Options) *lock.Client {
-	t.Helper()
-	c, err := lock.Open(url, o)
-	if err != nil {
-		t.Fatalf("Open: %v", err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-// soon returns a context that ends long after what it bounds should have happened, so that a test
-// that fails does not hang.
-func soon(t testing.TB) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
 
 // A backend is a Redis of some kind, all for one test.
 type backend struct {
@@ -48,7 +27,7 @@ func onBoth(t *testing.T, test func(t *testing.T, b *backend)) {
 		t.Parallel()
 		s := redistest.Start(t)
 		dial := func() (redis.Conn, error) { return redis.Dial(s.Network(), s.Addr()) }
-		test(t, &backend{open(t, s.URL(), nil), s.Dial(t), dial})
+		test(t, &backend{locks.Open(t, s.URL(), nil), s.Dial(t), dial})
 	})
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()

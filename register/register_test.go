@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/register"
 )
@@ -47,10 +48,10 @@ func compares(t *testing.T, b *backend, what, stored string, is register.Compari
 		b.has(t, what, "n", ifDone)
 	}
 	b.put(t, "n", stored)
-	got, err := r.SetIf(soon(t), is, than, "-1.50e3", nil)
+	got, err := r.SetIf(locks.Soon(t), is, than, "-1.50e3", nil)
 	check("set if "+what, got, err, "-1.50e3")
 	b.put(t, "n", stored)
-	got, err = r.DeleteIf(soon(t), is, than, nil)
+	got, err = r.DeleteIf(locks.Soon(t), is, than, nil)
 	check("delete if "+what, got, err, "")
 }
 
@@ -58,15 +59,15 @@ func compares(t *testing.T, b *backend, what, stored string, is register.Compari
 // something and of nothing, and as the value too; nothing changes.
 func TestNoNumberIsGiven(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *backend) {
-		ctx, r := soon(t), register.New(b.client, "n")
+		ctx, r := locks.Soon(t), register.New(b.client, "n")
 		for _, stored := range []string{"", "7"} {
 			b.put(t, "n", stored)
 			for _, n := range notNumbers {
 				for is := range all {
 					for what, err := range map[string]error{
-						"set if it is":    errOf(r.SetIf(ctx, is, n, "1", nil)),
-						"set, to":         errOf(r.SetIf(ctx, is, "7", n, nil)),
-						"delete if it is": errOf(r.DeleteIf(ctx, is, n, nil)),
+						"set if it is":    locks.ErrOf(r.SetIf(ctx, is, n, "1", nil)),
+						"set, to":         locks.ErrOf(r.SetIf(ctx, is, "7", n, nil)),
+						"delete if it is": locks.ErrOf(r.DeleteIf(ctx, is, n, nil)),
 					} {
 						if !errors.Is(err, lock.ErrInvalid) {
 							t.Errorf("%q is stored: %s %v %.20q: %v", stored, what, is, n, err)
@@ -105,7 +106,7 @@ func TestRandomNumbers(t *testing.T) {
 			relation := relations[x.Cmp(y)+1]
 			b.put(t, "n", stored)
 			for is, of := range all {
-				got, err := r.SetIf(soon(t), is, register.Number(than), register.Number(stored), nil)
+				got, err := r.SetIf(locks.Soon(t), is, register.Number(than), register.Number(stored), nil)
 				if err != nil || got.Done != strings.Contains(of, relation) {
 					t.Fatalf("%s %v %s: %+v, %v", stored, is, than, got, err)
 				}
@@ -144,8 +145,8 @@ func TestTolerance(t *testing.T) {
 			for is, relations := range all {
 				b.put(t, "n", test.stored)
 				o := &register.Options{Tolerance: test.tolerance}
-				set, err := r.SetIf(soon(t), is, test.than, register.Number(test.stored), o)
-				deleted, err2 := r.DeleteIf(soon(t), is, test.than, o)
+				set, err := r.SetIf(locks.Soon(t), is, test.than, register.Number(test.stored), o)
+				deleted, err2 := r.DeleteIf(locks.Soon(t), is, test.than, o)
 				want := register.Result{
 					Done: strings.Contains(relations, test.relation), Stored: register.Number(test.stored),
 				}
@@ -162,13 +163,13 @@ func TestTolerance(t *testing.T) {
 func TestNotNumber(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *backend) {
 		r := register.New(b.client, "n")
-		ctx := soon(t)
+		ctx := locks.Soon(t)
 		check := func(stored, named string) {
 			t.Helper()
 			for is := range all {
 				for what, err := range map[string]error{
-					"SetIf":    errOf(r.SetIf(ctx, is, "1", "2", nil)),
-					"DeleteIf": errOf(r.DeleteIf(ctx, is, "1", nil)),
+					"SetIf":    locks.ErrOf(r.SetIf(ctx, is, "1", "2", nil)),
+					"DeleteIf": locks.ErrOf(r.DeleteIf(ctx, is, "1", nil)),
 					"Pass":     register.NewGate(b.client, "n").Pass(ctx, 1),
 				} {
 					if !errors.Is(err, register.ErrNotNumber) || !errors.Is(err, lock.ErrWrongType) ||
@@ -205,7 +206,7 @@ func TestGet(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *backend) {
 		for _, stored := range []string{"", "7", "+07.50e-3", "9007199254740993"} {
 			b.put(t, "n", stored)
-			value, ok, err := register.New(b.client, "n").Get(soon(t))
+			value, ok, err := register.New(b.client, "n").Get(locks.Soon(t))
 			if string(value) != stored || ok != (stored != "") || err != nil {
 				t.Errorf("%q: %q, %v, %v", stored, value, ok, err)
 			}
@@ -247,13 +248,13 @@ func TestExpiry(t *testing.T) {
 			if test.given > 0 {
 				b.do(t, "PEXPIRE", "lock-reg:n", test.given)
 			}
-			got, err := r.SetIf(soon(t), register.Less, "7", "7", test.options)
+			got, err := r.SetIf(locks.Soon(t), register.Less, "7", "7", test.options)
 			if !got.Done || err != nil {
 				t.Errorf("%s: %+v, %v", test.what, got, err)
 			}
 			b.lasts(t, test.what, "n", test.want)
 			// What is not set keeps what it has.
-			got, err = r.SetIf(soon(t), register.Less, "7", "7", &register.Options{Expiry: 24 * time.Hour})
+			got, err = r.SetIf(locks.Soon(t), register.Less, "7", "7", &register.Options{Expiry: 24 * time.Hour})
 			if got.Done || err != nil {
 				t.Errorf("%s, again: %+v, %v", test.what, got, err)
 			}
@@ -261,7 +262,7 @@ func TestExpiry(t *testing.T) {
 		}
 		// A part of a millisecond is a whole one, and not none, which would be for ever.
 		nanosecond := &register.Options{Expiry: 1}
-		if _, err := r.SetIf(soon(t), register.Equal, "7", "8", nanosecond); err != nil {
+		if _, err := r.SetIf(locks.Soon(t), register.Equal, "7", "8", nanosecond); err != nil {
 			t.Error(err)
 		}
 		if left := b.do(t, "PTTL", "lock-reg:n"); left == int64(-1) {
@@ -269,5 +270,3 @@ func TestExpiry(t *testing.T) {
 		}
 	})
 }
-
-func errOf[T any](_ T, err error) error { return err }

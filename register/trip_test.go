@@ -6,6 +6,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/register"
 )
@@ -42,7 +43,7 @@ func (b *backend) counted(t *testing.T) (*lock.Client, *traffic) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if _, _, err := register.New(c, "nothing").Get(soon(t)); err != nil {
+	if _, _, err := register.New(c, "nothing").Get(locks.Soon(t)); err != nil {
 		t.Fatal(err)
 	}
 	return c, &sent
@@ -52,7 +53,7 @@ func (b *backend) counted(t *testing.T) (*lock.Client, *traffic) {
 func TestOneRoundTrip(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *backend) {
 		c, sent := b.counted(t)
-		ctx, r, g := soon(t), register.New(c, "n"), register.NewGate(c, "n")
+		ctx, r, g := locks.Soon(t), register.New(c, "n"), register.NewGate(c, "n")
 		tolerant := &register.Options{Tolerance: 0.5}
 		took := func(what string, trips int64, call func() error) {
 			t.Helper()
@@ -67,17 +68,17 @@ func TestOneRoundTrip(t *testing.T) {
 		}
 		for what, call := range map[string]func() error{
 			"Get":          func() error { _, _, err := r.Get(ctx); return err },
-			"SetIf":        func() error { return errOf(r.SetIf(ctx, register.Equal, "1", "1", tolerant)) },
-			"SetIf, not":   func() error { return errOf(r.SetIf(ctx, register.Less, "-7", "1", nil)) },
-			"DeleteIf":     func() error { return errOf(r.DeleteIf(ctx, register.Equal, "1", tolerant)) },
-			"DeleteIf not": func() error { return errOf(r.DeleteIf(ctx, register.Less, "-7", nil)) },
+			"SetIf":        func() error { return locks.ErrOf(r.SetIf(ctx, register.Equal, "1", "1", tolerant)) },
+			"SetIf, not":   func() error { return locks.ErrOf(r.SetIf(ctx, register.Less, "-7", "1", nil)) },
+			"DeleteIf":     func() error { return locks.ErrOf(r.DeleteIf(ctx, register.Equal, "1", tolerant)) },
+			"DeleteIf not": func() error { return locks.ErrOf(r.DeleteIf(ctx, register.Less, "-7", nil)) },
 			"Pass":         func() error { return g.Pass(ctx, 7) },
 		} {
 			took(what, 1, call)
 		}
 		b.do(t, "SCRIPT", "FLUSH")
 		took("SetIf that brings the script back", 2, func() error {
-			return errOf(r.SetIf(ctx, register.Equal, "1", "1", nil))
+			return locks.ErrOf(r.SetIf(ctx, register.Equal, "1", "1", nil))
 		})
 	})
 }
