@@ -46,7 +46,7 @@ func (s *Source) connect(ctx context.Context, p *pace) (*Link, error) {
 	link := newLink(conn, p, s.lost)
 	link.on(conn, made.wire(), s.dialer.Address)
 	defer context.AfterFunc(ctx, link.Close)() // Close of the source ends a greeting at once
-	deadline, _ := ctx.Deadline()
+	deadline, _ := ctx.Deadline()              // of the dial and the greeting together
 	if err := s.greet(link, time.Until(deadline)); err != nil {
 		link.Close()
 		return nil, link.first(err)
@@ -63,8 +63,8 @@ func (s *Source) dial(ctx context.Context) (redis.Conn, error) {
 		conn redis.Conn
 		err  error
 	}
-	result := make(chan dialled)
-	s.open.Add(1) // the caller is counted, so that the count does not grow from zero beside Wait
+	result := make(chan dialled) // no room: what is not taken here, the goroutine closes
+	s.open.Add(1)                // never from zero beside Wait: the caller is counted, too
 	// Owned by the source; ends with the dialer. Close waits for it, at most for its limit.
 	go func() {
 		defer s.open.Done()
@@ -86,7 +86,8 @@ func (s *Source) dial(ctx context.Context) (redis.Conn, error) {
 }
 
 // greet makes the link ready for use, and ends what its predecessors left under way. The link
-// serves nobody before: what is sent on it must come after what they sent.
+// serves nobody before: what is sent on it must come after what they sent. The link's own session
+// is entered first, so that the link becomes an orphan itself if the kills are not answered.
 func (s *Source) greet(link *Link, limit time.Duration) error {
 	known, err := greet(link, s.dialer.Greeting, s.name, limit)
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *Source) lost(link *Link) {
 
 // succeed makes a connection only for its greeting, which ends the orphans.
 func (s *Source) succeed() {
-	if link, err := s.paced(s.ctx, s.waits); err == nil {
+	if link, err := s.paced(s.ctx, s.waits); err == nil { // else the reaper tries again
 		link.Close()
 	}
 }
