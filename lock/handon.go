@@ -77,7 +77,7 @@ func (m *Mutex) Adopt(ctx context.Context, id string) (*Lease, error) {
 		return nil, invalid("Adopt puts a fresh id in place, and this mutex has an ID: leave it out, or set" +
 			" KeepID")
 	}
-	n := &engine.Name{Store: m.client.store, Lock: m.name, From: id}
+	n := &engine.Named{Store: m.client.store, Lock: m.name, From: id}
 	if m.settings.keepID {
 		n.ID = id
 	}

@@ -133,7 +133,7 @@ func (m *Mutex) Lock(ctx context.Context) (*Lease, error) {
 // want returns what Lock and TryLock want.
 func (m *Mutex) want() engine.Want {
 	return engine.Want{
-		Target:   &engine.Name{Store: m.client.store, Lock: m.name, ID: m.settings.id},
+		Target:   &engine.Named{Store: m.client.store, Lock: m.name, ID: m.settings.id},
 		Settings: m.settings.Settings,
 		Op:       "acquire",
 	}

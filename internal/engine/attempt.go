@@ -148,7 +148,7 @@ func (l *Lease) handOver(waited time.Duration) {
 func (e *Engine) hold(l *Lease, before time.Time) (err error) {
 	s := &l.settings
 	l.cuts.longest = s.TTL
-	e.stats.acquired()
+	e.stats.countLease()
 	l.term, err = e.leases.Add(l, renewal.Config{
 		TTL:       s.TTL,
 		Margin:    s.MarginFor(s.TTL),
@@ -165,7 +165,7 @@ func (e *Engine) hold(l *Lease, before time.Time) (err error) {
 	default:
 		err = errLate
 	}
-	e.stats.notAcquired()
+	e.stats.countNoLease()
 	return err
 }
 
@@ -197,7 +197,7 @@ func (a *attempt) hopeless(ctx context.Context, err error) bool {
 func (a *attempt) twice(ctx context.Context) (*Lease, error) {
 	lease, held, err := a.ask(ctx)
 	if store.Broken(err) && !a.hopeless(ctx, err) {
-		a.engine.stats.retried()
+		a.engine.stats.countRetry()
 		lease, held, err = a.ask(ctx)
 	}
 	switch {

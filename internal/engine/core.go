@@ -27,7 +27,7 @@ type core struct {
 func (c *core) twice(ctx context.Context, do func() error) error {
 	err := do()
 	if err != nil && store.Broken(err) && ctx.Err() == nil && c.store.Met() {
-		c.stats.retried()
+		c.stats.countRetry()
 		return store.Repeated(err, do())
 	}
 	return err

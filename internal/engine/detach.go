@@ -37,7 +37,7 @@ func (l *Lease) Detach(ctx context.Context) (id string, err error) {
 	cause := l.Err()
 	if gone != nil {
 		held, cause = false, gone
-		l.stats.lost()
+		l.stats.countLoss()
 		defer tell(l.events.Lost, Lost{l.name, gone})
 	}
 	l.conclude(r, l.notHeld(cause))
@@ -105,7 +105,7 @@ func (l *Lease) makePermanent(ctx context.Context) {
 	answer, err := l.store.Extend(ctx, l.holding, store.Extension{Do: store.Persist})
 	switch {
 	case err != nil:
-		l.stats.retried()
+		l.stats.countRetry()
 		l.term.Hurry()
 	case !answer.Ours():
 		l.term.Lose(otherOwner(answer.Owner))

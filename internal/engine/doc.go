@@ -1,7 +1,7 @@
 // Package engine makes acquisitions, whatever is acquired: it asks, waits, holds, gives back and
 // cleans up.
 //
-// What is asked for is a [Target]: one lock by its name ([Name]), any one of many, and whatever
+// What is asked for is a [Target]: one lock by its name ([Named]), any one of many, and whatever
 // comes. A target says how to ask for it under an owner id, where one waits for it, and what is to
 // be cleaned up if the outcome is not known. The engine does the rest, alike for all of them:
 //

@@ -39,5 +39,5 @@ func open(t *testing.T, pool *redis.Pool, o Options) *Engine {
 
 // want is the lock of a name.
 func want(e *Engine, name string) Want {
-	return Want{Target: &Name{Store: e.store, Lock: name}, Settings: plain, Op: "acquire"}
+	return Want{Target: &Named{Store: e.store, Lock: name}, Settings: plain, Op: "acquire"}
 }

@@ -22,7 +22,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	sent := l.term.Retime(ttl, margin)
 	answer, err := l.prolong(ctx, ttl)
 	if store.Broken(err) && ctx.Err() == nil {
-		l.stats.retried()
+		l.stats.countRetry()
 		first := err
 		sent = renewal.Now()
 		answer, err = l.prolong(ctx, ttl)

@@ -133,7 +133,7 @@ func ended(t *renewal.Term[*Lease], cause error) {
 	l := t.Data()
 	err := l.lost(cause)
 	released := err == ErrReleased || err == ErrDetached
-	l.stats.ended(!released)
+	l.stats.countEnd(!released)
 	if released {
 		return
 	}

@@ -80,7 +80,7 @@ func (l *Lease) send(held bool, limit time.Time) error {
 		if limit.Before(again) {
 			again = limit
 		}
-		l.stats.retried()
+		l.stats.countRetry()
 		a.found, a.err = l.store.Release(context.Background(), again, t.Release())
 	}
 	if a.found == store.WasHeld {
@@ -143,7 +143,7 @@ func (l *Lease) foundLost(cause error) error {
 	l.mu.Lock()
 	l.release.lost = err
 	l.mu.Unlock()
-	l.stats.lost()
+	l.stats.countLoss()
 	return l.notHeld(err)
 }
 

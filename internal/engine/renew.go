@@ -94,7 +94,7 @@ func (c *carried) outcome() renewal.Result {
 // lease may have ended meanwhile.
 func renewed(t *renewal.Term[*Lease], until time.Time) {
 	l := t.Data()
-	l.stats.renewed()
+	l.stats.countRenewal()
 	l.setRight(context.Background(), t) // t is queued again, so that it can be hurried
 	tell(l.events.Renewed, Renewed{l.name, until})
 }
@@ -102,6 +102,6 @@ func renewed(t *renewal.Term[*Lease], until time.Time) {
 // renewalFailed is what the renewal calls after one failed that will be repeated.
 func renewalFailed(t *renewal.Term[*Lease], err error) {
 	l := t.Data()
-	l.stats.retried()
+	l.stats.countRetry()
 	tell(l.events.RenewalFailed, RenewalFailed{l.name, err, t.Until()})
 }

@@ -17,7 +17,7 @@ func (e *Engine) Seize(ctx context.Context, name, id string, s Settings) (*Lease
 	defer e.Leave()
 	since := time.Now()
 	for {
-		lease, err := e.takeFrom(ctx, Name{Store: e.store, Lock: name, ID: id}, s, since)
+		lease, err := e.takeFrom(ctx, Named{Store: e.store, Lock: name, ID: id}, s, since)
 		changed := errors.Is(err, ErrHeld) || errors.Is(err, ErrNotHeld) || errors.Is(err, ErrAlreadyHeld)
 		if !changed || errors.Is(err, ErrUnknown) || time.Since(since) > store.OperationLimit {
 			return lease, err
@@ -27,7 +27,7 @@ func (e *Engine) Seize(ctx context.Context, name, id string, s Settings) (*Lease
 
 // takeFrom takes the lock from whoever holds it at the moment, and from nobody else: so that what
 // is executed late, after a repeat was granted and released, takes it from nobody.
-func (e *Engine) takeFrom(ctx context.Context, n Name, s Settings, since time.Time) (*Lease, error) {
+func (e *Engine) takeFrom(ctx context.Context, n Named, s Settings, since time.Time) (*Lease, error) {
 	var held *store.Held
 	err := e.twice(ctx, func() (err error) {
 		held, err = e.store.Owner(ctx, n.Lock)

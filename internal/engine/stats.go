@@ -29,9 +29,9 @@ func (c *counters) snapshot() Stats {
 	return c.now
 }
 
-// wait counts a call of Lock that is about to wait. It returns false if most wait already; 0 is no
+// countWait counts a call of Lock that is about to wait. It returns false if most wait already; 0 is no
 // limit.
-func (c *counters) wait(most int) bool {
+func (c *counters) countWait(most int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if most > 0 && c.now.Waiting >= most {
@@ -41,8 +41,8 @@ func (c *counters) wait(most int) bool {
 	return true
 }
 
-// waited counts the end of a wait.
-func (c *counters) waited(acquired bool) {
+// countWaited counts the end of a wait.
+func (c *counters) countWaited(acquired bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now.Waiting--
@@ -51,24 +51,24 @@ func (c *counters) waited(acquired bool) {
 	}
 }
 
-// acquired counts a lease that begins. It is called before the lease can end.
-func (c *counters) acquired() {
+// countLease counts a lease that begins. It is called before the lease can end.
+func (c *counters) countLease() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now.Held++
 	c.now.Acquired++
 }
 
-// notAcquired takes acquired back: there is no lease after all.
-func (c *counters) notAcquired() {
+// countNoLease takes countLease back: there is no lease after all.
+func (c *counters) countNoLease() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now.Held--
 	c.now.Acquired--
 }
 
-// ended counts the end of a lease.
-func (c *counters) ended(lost bool) {
+// countEnd counts the end of a lease.
+func (c *counters) countEnd(lost bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now.Held--
@@ -77,22 +77,22 @@ func (c *counters) ended(lost bool) {
 	}
 }
 
-// lost counts a lease that turned out lost after it had ended otherwise.
-func (c *counters) lost() {
+// countLoss counts a lease that turned out lost after it had ended otherwise.
+func (c *counters) countLoss() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now.Lost++
 }
 
-// renewed counts a renewal that Redis confirmed.
-func (c *counters) renewed() {
+// countRenewal counts a renewal that Redis confirmed.
+func (c *counters) countRenewal() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now.Renewals++
 }
 
-// retried counts what is sent again, or will be.
-func (c *counters) retried() {
+// countRetry counts what is sent again, or will be.
+func (c *counters) countRetry() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now.Retries++

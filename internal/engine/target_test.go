@@ -214,7 +214,7 @@ func TestNewKindIsRenewed(t *testing.T) {
 func TestNewKindIsRenewedWithLocks(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		w := b.want()
-		w.Target = &engine.Name{Store: b.Store(), Lock: "job"}
+		w.Target = &engine.Named{Store: b.Store(), Lock: "job"}
 		lock, err := b.TryLock(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)

@@ -67,10 +67,10 @@ func (w *wait) alreadyHeld(ctx context.Context) error {
 // head, and a signal that was not used goes on.
 func (w *wait) inQueue(ctx context.Context) (lease *Lease, err error) {
 	e := w.engine
-	if !e.stats.wait(e.maxWaiters) {
+	if !e.stats.countWait(e.maxWaiters) {
 		return nil, w.end(ctx, w.tooMany())
 	}
-	defer func() { e.stats.waited(lease != nil) }()
+	defer func() { e.stats.countWaited(lease != nil) }()
 	left := signal.Unknown
 	if w.held != nil {
 		left = w.refused(w.held)
@@ -140,7 +140,7 @@ func (w *wait) refused(held *store.Held) signal.Left {
 func (w *wait) retry(err error) {
 	w.note(err)
 	e := w.engine
-	e.stats.retried()
+	e.stats.countRetry()
 	if w.failed++; w.failed == 1 {
 		w.failing = time.Now()
 	}

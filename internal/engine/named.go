@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/signal"
 )
 
-// A Name is the lock of one name, as a [Target]. It is its own and only [Try].
-type Name struct {
+// A Named is the lock of one name, as a [Target]. It is its own and only [Try].
+type Named struct {
 	Store *store.Store
 	Lock  string
 	ID    string // that the user chose; "" for a fresh one
@@ -17,24 +17,24 @@ type Name struct {
 }
 
 // Name returns the lock's name.
-func (n *Name) Name() string { return n.Lock }
+func (n *Named) Name() string { return n.Lock }
 
 // Place is the lock's own.
-func (n *Name) Place() signal.Name { return signal.Name{Name: n.Lock} }
+func (n *Named) Place() signal.Name { return signal.Name{Name: n.Lock} }
 
 // Chosen returns the id that the user chose.
-func (n *Name) Chosen() string { return n.ID }
+func (n *Named) Chosen() string { return n.ID }
 
 // Holder returns who holds the lock.
-func (n *Name) Holder(ctx context.Context) (*store.Held, error) { return n.Store.Owner(ctx, n.Lock) }
+func (n *Named) Holder(ctx context.Context) (*store.Held, error) { return n.Store.Owner(ctx, n.Lock) }
 
 // Ask sends one acquire.
-func (n *Name) Ask(ctx context.Context, a Asker) (*Lease, *store.Held, error) {
+func (n *Named) Ask(ctx context.Context, a Asker) (*Lease, *store.Held, error) {
 	return a.Send(ctx, store.LimitFromNow(), n)
 }
 
 // Send sends one acquire.
-func (n *Name) Send(ctx context.Context, limit time.Time, o Order) (Got, error) {
+func (n *Named) Send(ctx context.Context, limit time.Time, o Order) (Got, error) {
 	got, err := n.Store.Acquire(ctx, limit, store.Acquisition{
 		Name: n.Lock, ID: o.ID, TTL: o.TTL, AtLeast: o.AtLeast, NoFence: o.NoFence, Signal: o.Signal,
 		Must: n.From, Chosen: o.Chosen,
@@ -46,4 +46,4 @@ func (n *Name) Send(ctx context.Context, limit time.Time, o Order) (Got, error) 
 }
 
 // MayHold returns the lock under the id.
-func (n *Name) MayHold(o Order) store.Holding { return n.Store.Lock(n.Lock, o.ID).SignalFor(o.Signal) }
+func (n *Named) MayHold(o Order) store.Holding { return n.Store.Lock(n.Lock, o.ID).SignalFor(o.Signal) }
