@@ -21,24 +21,23 @@ func TestFaultRepeatTakesAnother(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		stray string // what the late acquire takes
+		got   string // what the repeat got
 		want  error  // of the call
 		// keep keeps the members from being taken, until what it returns is called.
 		keep func(t *testing.T, other *pool.Pool) (end func())
 	}{
-		{"after the repeat got one", "b", nil, func(*testing.T, *pool.Pool) func() { return func() {} }},
-		{"after all were taken", "a", lock.ErrHeld, func(t *testing.T, other *pool.Pool) func() {
+		{"after the repeat got one", "b", "a", nil, func(*testing.T, *pool.Pool) func() { return func() {} }},
+		{"after all were taken", "a", "", lock.ErrHeld, func(t *testing.T, other *pool.Pool) func() {
 			a, b := take(t, other, "a"), take(t, other, "b")
 			return func() { unlock(t, a); unlock(t, b) }
 		}},
-		{"after none was there", "a", pool.ErrEmpty, func(t *testing.T, other *pool.Pool) func() {
-			if _, err := other.Clear(locks.Soon(t)); err != nil {
-				t.Fatal(err)
-			}
-			return func() {
-				if _, _, err := other.Assign(locks.Soon(t), "a", "b"); err != nil {
-					t.Fatal(err)
-				}
-			}
+		{"after none was there", "a", "", pool.ErrEmpty, func(t *testing.T, other *pool.Pool) func() {
+			reassign(t, other)
+			return func() { reassign(t, other, "a", "b") }
+		}},
+		{"after others were there", "a", "c", nil, func(t *testing.T, other *pool.Pool) func() {
+			reassign(t, other, "c")
+			return func() { reassign(t, other, "a", "b", "c") }
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,7 +53,7 @@ func TestFaultRepeatTakesAnother(t *testing.T) {
 			end := c.keep(t, other)
 			late := proxy.Catch(faultproxy.HoldRequest, scripts.AcquireAny.SHA1)
 			lease, err := p.TryLock(locks.Soon(t))
-			if !errors.Is(err, c.want) || err == nil && lease.Member() != "a" {
+			if !errors.Is(err, c.want) || err == nil && lease.Member() != c.got {
 				t.Fatalf("the repeat: %v, %v", lease, err)
 			}
 			end()
@@ -71,13 +70,55 @@ func TestFaultRepeatTakesAnother(t *testing.T) {
 				t.Errorf("it was held for %v, want one operation limit of 2 s at most", took)
 			}
 			if lease != nil {
-				if got := locks.Value(t, s, "lock:{lab}/a"); got != lease.ID() {
+				if got := locks.Value(t, s, "lock:{lab}/"+c.got); got != lease.ID() {
 					t.Errorf("the lease's own lock holds %q, want %q", got, lease.ID())
 				}
 				unlock(t, lease)
 			}
 		})
 	}
+}
+
+// reassign makes these the members.
+func reassign(t *testing.T, p *pool.Pool, members ...string) {
+	t.Helper()
+	if _, _, err := p.Assign(locks.Soon(t), members...); err != nil {
+		t.Fatalf("Assign: %v", err)
+	}
+}
+
+// The member that an acquire got, of which the reply is lost, leaves the pool. The repeat asks for that
+// one, too, and has it: it was a member when it was taken.
+func TestFaultRepeatFindsWhatHasLeft(t *testing.T) {
+	t.Parallel()
+	s := locks.Server(t)
+	proxy := locks.Proxy(t, s)
+	other := assign(t, locks.Open(t, s.URL(), nil), nil, "a", "b")
+	p := pool.New(locks.Open(t, proxy.URL(), nil), "lab", nil)
+	if _, err := p.Members(locks.Soon(t)); err != nil { // it has a connection, and knows them
+		t.Fatal(err)
+	}
+	lost := proxy.Catch(faultproxy.HoldReply, scripts.AcquireAny.SHA1)
+	got := make(chan *pool.Lease, 1)
+	go func() {
+		lease, err := p.TryLock(locks.Soon(t))
+		if err != nil {
+			t.Errorf("TryLock: %v", err)
+		}
+		got <- lease
+	}()
+	<-lost.Done()
+	reassign(t, other, "b")
+	locks.Pause(1100 * time.Millisecond) // then it does not know the members any more
+	lost.Reset()
+	lease := <-got
+	if lease == nil || lease.Member() != "a" {
+		t.Fatalf("got %v", lease)
+	}
+	if held := s.Keys(t, "lock:{lab}/*"); len(held) != 1 {
+		t.Errorf("held: %q, want one member", held)
+	}
+	unlock(t, lease)
 }
 
 // The reply to an acquire of any member is lost. The repeat finds the member that it got, and takes
@@ -101,4 +142,7 @@ func TestFaultAcquireAnyReplyLost(t *testing.T) {
 		t.Errorf("held: %q, want one member", held)
 	}
 	unlock(t, lease)
+	if lease := take(t, p); lease.Member() != "a" {
+		t.Errorf("the first member is free, got %q", lease.Member())
+	}
 }

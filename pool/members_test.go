@@ -127,6 +127,21 @@ func TestExtendAndTake(t *testing.T) {
 	})
 }
 
+// What a pool itself has changed counts at once, though its members are remembered for a while.
+func TestAssignAnotherOrder(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open locks.Opener) {
+		p := assign(t, open(nil), nil, "a", "b")
+		unlock(t, take(t, p)) // it knows the members now
+		if _, _, err := p.Assign(locks.Soon(t), "b", "a"); err != nil {
+			t.Fatal(err)
+		}
+		if lease := take(t, p); lease.Member() != "b" {
+			t.Errorf("got %s", lease.Member())
+		}
+	})
+}
+
 // What another client has assigned is there, though this one remembers an empty pool.
 func TestAssignByAnother(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/scripts"
+	"github.com/holdfast-go/holdfast/internal/testing/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testing/locks"
 	"github.com/holdfast-go/holdfast/internal/testing/redistest"
 	"github.com/holdfast-go/holdfast/lock"
@@ -122,4 +125,42 @@ func TestWokenAfterAssign(t *testing.T) {
 	if lease := <-got; lease == nil || lease.Member() != "m2" || refused.Load() != before {
 		t.Errorf("got %v after %d refusals", lease, refused.Load()-before)
 	}
+}
+
+// Who is woken asks for the member that the signal names, before it reads the members anew.
+func TestWokenForOneMember(t *testing.T) {
+	t.Parallel()
+	s := locks.Server(t)
+	proxy := locks.Proxy(t, s)
+	leases := held(t, s, "lab", 3)
+	got := waiters(t, locks.Open(t, proxy.URL(), &patient), 1, "lab")
+	s.Blocked(t, 1)
+	locks.Pause(1100 * time.Millisecond) // then it does not know the members any more
+	read := proxy.Catch(faultproxy.Tell, scripts.PoolMembers.SHA1)
+	unlock(t, leases[1])
+	if lease := <-got; lease.Member() != "m1" {
+		t.Errorf("m1 was released, got %q", lease.Member())
+	}
+	select {
+	case <-read.Done():
+		t.Error("the members were read before the one that was released was asked for")
+	default:
+	}
+}
+
+// TryLock takes the first free member, and leaves what a signal said to those who wait for it.
+func TestTryLockLeavesSignals(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, open locks.Opener) {
+		c := open(nil)
+		p := assign(t, c, nil, "a", "b")
+		heard := bridge.Of(c).Engine.Store().Pools()
+		heard.Heard("{lab}/", "b")
+		if lease := take(t, p); lease.Member() != "a" {
+			t.Errorf("got %q", lease.Member())
+		}
+		if free := heard.Freed("{lab}/"); free != "b" {
+			t.Errorf("the signal says %q", free)
+		}
+	})
 }
