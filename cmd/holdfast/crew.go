@@ -49,8 +49,8 @@ func newCrew(redis *anyredis.Redis, ttl time.Duration, stderr io.Writer) (*crew,
 		redis: redis, ttl: ttl, stderr: stderr, pipe: w,
 		events: make(chan event, 256), exits: make(chan *member, 64),
 	}
-	// Owned by c. It ends when nobody can write to the pipe any more: all workers have ended, and end
-	// has closed our own write end. It closes events then, and end waits for that.
+	// Owned by c. It ends when nobody can write to the pipe any more: all workers have ended, and
+	// end has closed our own write end. It closes events then, and end waits for that.
 	go func() {
 		defer close(c.events)
 		defer r.Close()
@@ -91,8 +91,8 @@ func (c *crew) start(name, label string) (*member, error) {
 		return nil, fmt.Errorf("cannot start %s: %w", name, err)
 	}
 	c.members = append(c.members, m)
-	// Owned by c. It ends with the process, for which end waits. exits has room for every process, so
-	// it never blocks there, though nobody may read them any more.
+	// Owned by c. It ends with the process, for which end waits. exits has room for every process,
+	// so it never blocks there, though nobody may read them any more.
 	go func() {
 		<-m.process.Done()
 		c.exits <- m
