@@ -214,3 +214,26 @@ func ExampleHooks_warning() {
 	// Output:
 	// warning: the password is sent without TLS to a host that is not this one, and so can be read on the way: use rediss:// or a unix socket
 }
+
+// A client bounds how long any lock is held. The one job that takes longer lifts the bound for its own lock.
+func ExampleMutexOptions_lift() {
+	url, stop := startRedis()
+	defer stop()
+	ctx := context.Background()
+	c, err := lock.Open(url, &lock.Options{MaxHold: time.Hour, NoRenewal: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	m := c.MutexWith("import:all", &lock.MutexOptions{TTL: 2 * time.Hour, MaxHold: lock.None, Renew: true})
+	lease, err := m.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("held for more than an hour:", time.Until(lease.Deadline()) > time.Hour)
+	fmt.Println("released:", lease.Unlock(ctx))
+	// Output:
+	// held for more than an hour: true
+	// released: <nil>
+}
